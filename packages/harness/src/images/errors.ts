@@ -1,0 +1,47 @@
+/** What went wrong while a kernel, an initramfs or a cache entry was made ready; each code has one meaning. */
+export type ImageErrorCode =
+  /** The caller's AbortSignal fired; `cause` is its reason. */
+  | 'ERR_IMAGE_ABORTED'
+  /** The agent binary is missing or cannot run as /init. */
+  | 'ERR_IMAGE_AGENT'
+  /** The busybox that was asked for is missing or not static. */
+  | 'ERR_IMAGE_BUSYBOX'
+  /** The cache folder cannot be read or written. */
+  | 'ERR_IMAGE_CACHE'
+  /** A tool ran and failed, or took too long. */
+  | 'ERR_IMAGE_COMMAND'
+  /** An archive entry that the newc format or the kernel's unpacker cannot take. */
+  | 'ERR_IMAGE_CPIO'
+  /** A file for the initramfs that cannot be added as asked. */
+  | 'ERR_IMAGE_FILE'
+  /** The kernel is missing, unreadable or not a kernel. */
+  | 'ERR_IMAGE_KERNEL'
+  /** Another process held a cache entry's lock for longer than the caller waits. */
+  | 'ERR_IMAGE_LOCK_TIMEOUT'
+  /** A kernel module is missing, unreadable or built for another kernel. */
+  | 'ERR_IMAGE_MODULE'
+  /** A distribution package cannot be found or does not hold what it should. */
+  | 'ERR_IMAGE_PACKAGE'
+  /** A tool of the host is not installed. */
+  | 'ERR_IMAGE_TOOL_MISSING'
+
+/** An error of the images area: one sentence that names the thing and the remedy, with the origin in `cause`. */
+export class ImageError extends Error {
+  override readonly name = 'ImageError'
+  readonly code: ImageErrorCode
+
+  constructor(code: ImageErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+  }
+}
+
+/** The `code` of a system error (`ENOENT`, ...), or undefined for anything else. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Throws ERR_IMAGE_ABORTED, with the signal's reason as `cause`, when the signal has fired. */
+export function throwIfAborted(signal: AbortSignal | undefined, doing: string): void {
+  if (signal?.aborted) throw new ImageError('ERR_IMAGE_ABORTED', `${doing} was aborted`, signal.reason)
+}

@@ -1,0 +1,31 @@
+export {
+  type CacheEntry,
+  type CacheInput,
+  cachedEntry,
+  cacheKey,
+  canonicalJson,
+  kindFolder,
+  type MakeEntry,
+} from './cache.ts'
+export { type CpioEntry, encodeCpio } from './cpio.ts'
+export { debianKernel, type DebianKernelOptions } from './debian-kernel.ts'
+export { bytesDigest, fileDigest } from './digest.ts'
+export { ImageError, type ImageErrorCode } from './errors.ts'
+export {
+  type BareInitramfs,
+  bareInitramfs,
+  type BareInitramfsOptions,
+  bareModules,
+  type InitramfsFile,
+  type InitramfsPart,
+} from './initramfs.ts'
+export { hostKernel, type Kernel, type KernelContext, kernelFile, type KernelSource } from './kernel.ts'
+export { checkKernelImage, KERNEL_START_BYTES, type KernelImage, looksLikeKernel } from './kernel-image.ts'
+export { acquireLock, type Lock, type LockOptions } from './lock.ts'
+export {
+  type ModulePlan,
+  type ModulePlanOptions,
+  type ModuleRequest,
+  type PlannedModule,
+  planModules,
+} from './modules.ts'

@@ -1,0 +1,23 @@
+export {
+  BoxError,
+  type BoxErrorDetails,
+  type BoxState,
+  type ClockSample,
+  type EngineExit,
+  type ExecExit,
+  type MarkLine,
+  NativeError,
+  runningBoxes,
+  type RunningCommand,
+  type RuntimeMetrics,
+  runtimeMetrics,
+  type Stopped,
+} from '@boxlab/native'
+export { bootBox } from './boot-box.ts'
+export { Box, type BoxFiles, type BoxInfo } from './box.ts'
+export { ExecError, type ExecOptions, type ExecResult } from './exec.ts'
+export { debianKernel, type DebianKernelOptions, hostKernel, ImageError, type Kernel, kernelFile, type KernelSource } from './images/index.ts'
+export type { BoxMetrics } from './metrics.ts'
+export type { BoxOptions, DeviceOptions, DiskOptions, RecordOptions, TimeoutOptions } from './options.ts'
+export { stateRoot } from './state-root.ts'
+export { Wait, type WaitStrategy } from './wait.ts'

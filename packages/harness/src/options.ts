@@ -1,0 +1,97 @@
+import type { InitramfsFile, KernelSource } from './images/index.ts'
+import type { WaitStrategy } from './wait.ts'
+
+/**
+ * What a box is made of. Everything is optional; the defaults give a bare box: Debian's cloud kernel, an initramfs with
+ * our agent as PID 1, and busybox where the host has a static one. Checked when the box is made: each refusal is one
+ * sentence that names the option.
+ */
+export interface BoxOptions {
+  /** A kernel source, or the path of a bzImage or PVH vmlinux. Default `debianKernel()`, from the cache. */
+  readonly kernel?: KernelSource | string
+  /** `direct`: a kernel with our initramfs. `firmware`: no kernel, whatever the firmware finds. Default `direct`. */
+  readonly boot?: 'direct' | 'firmware'
+  /** Added to the end of the kernel's command line. */
+  readonly cmdline?: string
+  /** Files put into the initramfs of a bare box. */
+  readonly files?: readonly InitramfsFile[]
+  /** Kernel modules loaded beside the default ones, with what they depend on. */
+  readonly modules?: readonly string[]
+  /** QEMU's machine type, with its properties. Default `q35`. */
+  readonly machine?: 'q35' | 'pc' | 'microvm' | (string & {})
+  /** QEMU's CPU model. Default `host` under KVM, `max` under TCG. */
+  readonly cpuModel?: string
+  /** Virtual CPUs, 1 to 255. Default 1. */
+  readonly cpus?: number
+  /** Guest memory in MiB, 16 or more. Default 512. */
+  readonly memoryMib?: number
+  /** What runs guest code. Default `auto`: by the preflight, and `box.info()` says why. */
+  readonly accel?: 'auto' | 'kvm' | 'tcg'
+  readonly devices?: DeviceOptions
+  /** Disks in order. Their files are never written: a box writes to a throw-away layer. */
+  readonly disks?: readonly DiskOptions[]
+  /** A firmware image (a ROM) in place of QEMU's own. */
+  readonly firmware?: string
+  /** Variables for every command that `exec` runs. */
+  readonly env?: Readonly<Record<string, string>>
+  /** The user for every command: a name or `uid[:gid]`. Default root. */
+  readonly user?: string
+  /** The working directory for every command. Default `/`. */
+  readonly workdir?: string
+  readonly timeouts?: TimeoutOptions
+  readonly record?: RecordOptions
+  /** What makes the box ready. Default: its agent answers; for a firmware box: its machine runs. */
+  readonly waitFor?: WaitStrategy
+  /** Kills the box at any time of its life. */
+  readonly signal?: AbortSignal
+  /** Shown in messages and in the record. */
+  readonly name?: string
+  /** The QEMU program. Default `qemu-system-x86_64` from PATH. */
+  readonly engine?: string
+}
+
+/** Devices beside the disks. */
+export interface DeviceOptions {
+  /** virtio-rng. Default true. */
+  readonly rng?: boolean
+  /** `user`: QEMU's user network, out to the host and nothing in. Default `none`. */
+  readonly net?: 'none' | 'user'
+  /** virtio-balloon. Default false. */
+  readonly balloon?: boolean
+  /** Empty PCIe root ports, 0 to 16. Default 0. */
+  readonly hotplugPorts?: number
+  /** Kicks of virtio queues go through an eventfd. Default true, as in QEMU. */
+  readonly ioeventfd?: boolean
+  /** Further QEMU arguments, as they are. */
+  readonly extra?: readonly string[]
+}
+
+/** One disk. */
+export interface DiskOptions {
+  /** The image file. */
+  readonly path: string
+  /** Default `raw`. */
+  readonly format?: 'raw' | 'qcow2'
+  /** Refuses the guest's writes; IDE disks cannot. Default false. */
+  readonly readonly?: boolean
+  /** Default `virtio`; `ide` in a firmware box, since every firmware can boot from it. */
+  readonly interface?: 'virtio' | 'ide'
+}
+
+/** Bounds in milliseconds. */
+export interface TimeoutOptions {
+  /** From the start of the engine to ready. Default 60 000. */
+  readonly bootMs?: number
+  /** For each gentle step of a stop. Default 10 000. */
+  readonly stopMs?: number
+  /** For a command whose call sets none. Default 60 000. */
+  readonly execMs?: number
+}
+
+/** The record of a boot. */
+export interface RecordOptions {
+  /** Its folder, which must not hold a record yet. Default: one of its own under the state root's `records/`. */
+  readonly dir?: string
+  /** When it stays after the box is gone. Default `on-failure`. */
+  readonly keep?: 'always' | 'on-failure' | 'never'
+}

@@ -1,0 +1,6 @@
+export { type AcceleratorChoice, chooseAccelerator } from './accelerator.ts'
+export { type DoctorOptions, type DoctorReport, examineHost } from './doctor.ts'
+export { type Finding } from './finding.ts'
+export { hostPreflight, type HostPreflightOptions, kvmDevice } from './kvm.ts'
+export { type DoctorRenderOptions, renderDoctor } from './render-doctor.ts'
+export { isRequirement, type Requirement, requirementMeanings, requirements } from './requirements.ts'

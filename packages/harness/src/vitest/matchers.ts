@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type AllowEntry, findConsoleProblems, type StageResult, STAGES, type Timeline } from '@boxlab/probes'
+import { expect } from 'vitest'
+import type { Box } from '../box.ts'
+import { durationMs } from '../duration.ts'
+import { readTimeline } from '../reports/record-timeline.ts'
+
+/** A time: milliseconds, or a text such as `500ms`, `1.5s`, `2m`. */
+export type Within = number | string
+
+/** What boxlab adds to vitest's `expect`. */
+export interface BoxMatchers<R = unknown> {
+  /**
+   * The boot reached a stage's end, or a mark. With `within`, the stage lasted no longer (or the mark came no later after
+   * `start`); a time that was not measured is an error and never a pass.
+   */
+  toReach(stageOrMark: string, options?: { readonly within?: Within }): R
+  /**
+   * The console shows no panic, oops, BUG, WARNING, lockup, stall, OOM kill, segfault, emergency shell or ordering cycle.
+   * Each entry of `allow` says why it is fine.
+   */
+  toHaveCleanConsole(options?: { readonly allow?: readonly AllowEntry[] }): R
+}
+
+declare module 'vitest' {
+  // oxlint-disable-next-line no-empty-object-type -- the way vitest's matcher types are extended
+  interface Matchers<R, T> extends BoxMatchers<R> {}
+}
+
+interface Answer {
+  readonly pass: boolean
+  readonly message: () => string
+}
+
+function recordOf(received: unknown, matcher: string): string {
+  const { record } = (received ?? {}) as Partial<Box>
+  if (typeof record !== 'string') throw new TypeError(`\`${matcher}\` takes a box, and this is none`)
+  return record
+}
+
+/** How long until a stage's end or a mark: a number, or why there is none. */
+function reached(timeline: Timeline, name: string): { readonly ms: number; readonly what: string } | { readonly why: string } {
+  const stage: StageResult | undefined = timeline.stages.find(({ id }) => id === name)
+  if (stage?.state === 'reached') return { ms: stage.durationMs, what: `the stage \`${name}\` took` }
+  const mark = timeline.marks.find((one) => one.mark === name)
+  const start = timeline.marks.find((one) => one.mark === 'start')
+  if (mark && !stage) {
+    if (!start?.at.known) return { why: `the record has no \`start\` to measure \`${name}\` from` }
+    if (!mark.at.known) return { why: `when \`${name}\` was is not known: ${mark.at.why}` }
+    return { ms: mark.at.ms - start.at.ms, what: `the mark \`${name}\` came after` }
+  }
+  if (stage) return { why: `the stage \`${name}\` has no end: ${stage.why}` }
+  const last = timeline.marks.at(-1)
+  return { why: `the mark \`${name}\` was not reached; the last is \`${last?.mark ?? 'none'}\`` }
+}
+
+/** The matchers, for `expect.extend`; importing `@boxlab/harness/vitest` has done that. */
+export const boxMatchers: {
+  toReach(received: unknown, name: string, options?: { readonly within?: Within }): Answer
+  toHaveCleanConsole(received: unknown, options?: { readonly allow?: readonly AllowEntry[] }): Answer
+} = {
+  toReach(received, name, { within } = {}) {
+    const timeline = readTimeline(recordOf(received, 'toReach'))
+    const bound = within === undefined ? undefined : durationMs(within, 'within')
+    const found = reached(timeline, name)
+    const host = `${timeline.box.accelerator.proved ?? 'accelerator not proved'}, n=1`
+    if ('why' in found) {
+      const stages = STAGES.map(({ id }) => id)
+      const hint = timeline.marks.length === 0 ? `; stages are ${stages.join(', ')}` : ''
+      return { pass: false, message: () => `${found.why}${hint}` }
+    }
+    const sentence = `${found.what} ${found.ms.toFixed(1)} ms (${host})`
+    if (bound === undefined) return { pass: true, message: () => sentence }
+    return { pass: found.ms <= bound, message: () => `${sentence}, and the bound is ${bound} ms` }
+  },
+  toHaveCleanConsole(received, { allow = [] } = {}) {
+    const report = findConsoleProblems(readFileSync(join(recordOf(received, 'toHaveCleanConsole'), 'console.bin')), allow)
+    if (report.bytes === 0) throw new Error('the console is empty: nothing was printed, so nothing can be said of it')
+    const bad = report.findings.filter(({ allowedBy }) => !allowedBy)
+    const unused = report.unusedAllow.map(({ message }) => `\n  note: ${message}`).join('')
+    const lines = bad.map(({ kind, line, text }) => `\n  ${kind} at line ${line}: ${text}`).join('')
+    const message = bad.length === 0 ? `the console is clean in ${report.lines} lines` : `the console has ${bad.length} problem(s):${lines}`
+    return { pass: bad.length === 0, message: () => message + unused }
+  },
+}
+
+expect.extend(boxMatchers)

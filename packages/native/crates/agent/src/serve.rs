@@ -1,0 +1,131 @@
+//! The channel: what each stream of the host asks for, and who does it.
+
+use std::io;
+use std::sync::Arc;
+
+use boxlab_protocol::frame::{self, FrameError};
+use boxlab_protocol::mux::{self, Stream};
+use boxlab_protocol::{Hello, Module, PROTOCOL_VERSION, Ping, Pong, Refusal, Reply, Request};
+use serde::Serialize;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufStream};
+
+use crate::attach::Attachments;
+use crate::fault::Fault;
+use crate::reaper::Reaper;
+use crate::{archive, clock, dial, exec, files, power};
+
+/// Small reads and writes of the multiplexer meet in buffers of this size. It is the most that the kernel takes in
+/// one write to a virtio port (drivers/char/virtio_console.c), and each write costs an exit to the host.
+const CHANNEL_BYTES: usize = 32 * 1024;
+
+/// What lives as long as the agent.
+#[derive(Debug)]
+pub struct Agent {
+    /// CLOCK_MONOTONIC at the start of main, in nanoseconds.
+    pub up_ns: u64,
+    /// What was loaded.
+    pub modules: Vec<Module>,
+    /// What went wrong.
+    pub troubles: Vec<String>,
+    /// Starts and waits for processes.
+    pub reaper: Arc<Reaper>,
+}
+
+/// What lives as long as a channel.
+#[derive(Debug)]
+pub struct Session {
+    /// The agent.
+    pub agent: Arc<Agent>,
+    /// Streams on their way to their commands.
+    pub attachments: Attachments,
+    serving_ns: u64,
+}
+
+/// Serves a channel until the host goes away. Commands that still run then see the end of their streams and are
+/// killed.
+pub async fn serve<T>(channel: T, agent: Arc<Agent>)
+where
+    T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let serving_ns = clock::monotonic_ns();
+    let session = Arc::new(Session { agent, attachments: Attachments::default(), serving_ns });
+    let channel = BufStream::with_capacity(CHANNEL_BYTES, CHANNEL_BYTES, channel);
+    mux::serve(channel, |stream| {
+        let session = Arc::clone(&session);
+        tokio::spawn(async move {
+            // A stream that fails concerns nobody but the one who opened it, and he sees its end.
+            let _ = answer(stream, &session).await;
+        });
+    })
+    .await;
+}
+
+async fn answer(mut stream: Stream, session: &Session) -> Result<(), FrameError> {
+    let request = frame::read(&mut stream).await?;
+    // The multiplexer lets the host open a limited number of streams that were never written to from here, and some
+    // streams only carry bytes to the guest.
+    touch(&mut stream).await?;
+    match request {
+        Request::Hello { protocol } if protocol != PROTOCOL_VERSION => {
+            refuse(stream, Fault::Protocol { ours: PROTOCOL_VERSION, theirs: protocol }).await
+        }
+        Request::Hello { .. } => reply(stream, Ok(hello(session))).await,
+        Request::Pings => pings(stream).await,
+        Request::Exec(exec) => exec::run(stream, exec, session).await,
+        Request::Attach { exec, stream: which } => {
+            session.attachments.offer(exec, which, stream).await;
+            Ok(())
+        }
+        Request::ReadFile { path } => files::read(stream, path).await,
+        Request::WriteFile { path, mode } => files::write(stream, path, mode).await,
+        Request::ReadTar { path } => archive::read(stream, path).await,
+        Request::WriteTar { path } => archive::write(stream, path).await,
+        Request::Dial { port } => dial::run(stream, port).await,
+        Request::Poweroff => power::off(stream).await,
+    }
+}
+
+/// Sends the one answer of a stream and ends it.
+pub async fn reply<T: Serialize>(mut stream: Stream, answer: Result<T, Fault>) -> Result<(), FrameError> {
+    match answer {
+        Ok(value) => frame::write(&mut stream, &Reply::Ok(value)).await?,
+        Err(fault) => frame::write(&mut stream, &Reply::<T>::Err(fault.into())).await?,
+    }
+    stream.shutdown().await?;
+    Ok(())
+}
+
+/// Sends a refusal, and takes what the host is still sending, so that it comes to read the refusal.
+pub async fn refuse(mut stream: Stream, fault: Fault) -> Result<(), FrameError> {
+    frame::write(&mut stream, &Reply::<()>::Err(Refusal::from(fault))).await?;
+    stream.shutdown().await?;
+    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
+    Ok(())
+}
+
+fn hello(session: &Session) -> Hello {
+    Hello {
+        protocol: PROTOCOL_VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        up_ns: session.agent.up_ns,
+        serving_ns: session.serving_ns,
+        modules: session.agent.modules.clone(),
+        troubles: session.agent.troubles.clone(),
+    }
+}
+
+async fn pings(mut stream: Stream) -> Result<(), FrameError> {
+    while let Some(Ping { seq }) = frame::read_or_end(&mut stream).await? {
+        frame::write(&mut stream, &Pong { seq, guest_ns: clock::monotonic_ns() }).await?;
+    }
+    stream.shutdown().await?;
+    Ok(())
+}
+
+/// Writes nothing, which has two uses: it acknowledges a stream, and it fails where the host dropped the stream, while
+/// a read tells the same end for that as for the end of what the host sent.
+pub async fn touch(stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    stream.write(&[]).await.map(drop)
+}

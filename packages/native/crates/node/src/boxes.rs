@@ -1,0 +1,207 @@
+//! Boxes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use boxlab_runtime::board::{Mark, Source};
+use boxlab_runtime::exec::ExecRequest;
+use boxlab_runtime::fault::{Failure, Fault};
+use boxlab_runtime::machine::Machine;
+use boxlab_runtime::plan::BootPlan;
+use boxlab_runtime::stream::ByteStream;
+use boxlab_runtime::{exec, files, stop};
+use napi::bindgen_prelude::{BigInt, Buffer, Env, Error, Result};
+use napi_derive::napi;
+
+use crate::Owner;
+use crate::convert::{failure_error, fault_error, ns_of, on_runtime, to_json};
+use crate::exec::NativeExec;
+use crate::stream::NativeStream;
+
+/// One box.
+#[napi]
+#[derive(Debug)]
+pub struct NativeBox {
+    machine: Arc<Machine>,
+}
+
+impl NativeBox {
+    /// Runs a future on the runtime and turns its fault into an error with what the box knows.
+    async fn run<T, F>(&self, work: impl FnOnce(Arc<Machine>) -> F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = std::result::Result<T, Fault>> + Send + 'static,
+    {
+        let done = on_runtime(work(Arc::clone(&self.machine))).await?;
+        done.map_err(|fault| fault_error(&self.machine, &fault))
+    }
+}
+
+#[napi]
+impl NativeBox {
+    /// Makes the record folder.
+    #[napi(constructor)]
+    pub fn new(env: Env, id: String, record_dir: String, start_ns: BigInt, started_at: String) -> Result<Self> {
+        let owner = env.get_instance_data::<Owner>()?.map_or(0, |owner| owner.0);
+        let made =
+            Machine::create(&id, u64::from(owner), &PathBuf::from(record_dir), ns_of(&start_ns), &started_at);
+        Ok(Self { machine: made.map_err(|fault| failure_error(&Failure::from(&fault)))? })
+    }
+
+    /// Sets a mark of the harness's.
+    #[napi]
+    pub fn mark(&self, mark: String, at_ns: BigInt) {
+        self.machine.board.set(Mark::host(&mark, Source::Harness, ns_of(&at_ns)));
+    }
+
+    /// Boots; resolves when ready.
+    #[napi]
+    pub async fn boot(&self, plan_json: String) -> Result<()> {
+        let plan = BootPlan::from_json(&plan_json).map_err(|fault| fault_error(&self.machine, &fault))?;
+        let machine = Arc::clone(&self.machine);
+        let booted = on_runtime(async move { machine.boot(plan).await }).await?;
+        booted.map_err(|failure| failure_error(&failure))
+    }
+
+    /// Stops; resolves with the JSON of how, when the engine is gone.
+    #[napi]
+    pub async fn stop(&self) -> Result<String> {
+        let stopped = self.run(|machine| async move { Ok(stop::stop(&machine).await) }).await?;
+        to_json(&stopped)
+    }
+
+    /// Kills at once; the process is gone when this returns.
+    #[napi]
+    pub fn kill(&self) {
+        self.machine.kill();
+    }
+
+    /// Keeps a failure of the harness in the record.
+    #[napi]
+    pub fn note_failure(&self, code: String, message: String) {
+        self.machine.note_failure(&code, &message);
+    }
+
+    /// Its state in a word.
+    #[napi]
+    pub fn state(&self) -> &'static str {
+        self.machine.state().name()
+    }
+
+    /// Its engine's process id while it runs.
+    #[napi]
+    pub fn pid(&self) -> Option<u32> {
+        self.machine.pid()
+    }
+
+    /// The JSON of its marks from an index on.
+    #[napi]
+    pub fn marks(&self, since: u32) -> Result<String> {
+        to_json(&self.machine.board.since(since as usize))
+    }
+
+    /// The JSON of boot.json as it stands.
+    #[napi]
+    pub fn boot_json(&self) -> Result<String> {
+        to_json(&self.machine.boot_json())
+    }
+
+    /// The last lines of the console.
+    #[napi]
+    pub fn console_tail(&self) -> String {
+        self.machine.console_tail()
+    }
+
+    /// The JSON of what its engine's process has used, or null.
+    #[napi]
+    pub fn usage(&self) -> Result<Option<String>> {
+        self.machine.usage().as_ref().map(to_json).transpose()
+    }
+
+    /// Keeps what its engine's process has used in the record.
+    #[napi]
+    pub fn count(&self, mark: Option<String>) {
+        stop::count(&self.machine, mark.as_deref());
+    }
+
+    /// How many commands ran, and how many of them failed to run or were cut short.
+    #[napi]
+    pub fn commands(&self) -> (u32, u32) {
+        let load = |count: &std::sync::atomic::AtomicU64| {
+            u32::try_from(count.load(std::sync::atomic::Ordering::Relaxed)).unwrap_or(u32::MAX)
+        };
+        (load(&self.machine.commands), load(&self.machine.exec_errors))
+    }
+
+    /// Resolves with the JSON of a mark.
+    #[napi]
+    pub async fn wait_mark(&self, mark: String, timeout_ms: u32) -> Result<String> {
+        let found = self.run(move |machine| async move { machine.wait_mark(&mark, u64::from(timeout_ms)).await }).await?;
+        to_json(&found)
+    }
+
+    /// Resolves when there are more marks than `index`, or the time is over.
+    #[napi]
+    pub async fn wait_beyond(&self, index: u32, timeout_ms: u32) -> Result<()> {
+        let machine = Arc::clone(&self.machine);
+        let limit = Duration::from_millis(u64::from(timeout_ms));
+        on_runtime(async move { machine.board.wait_beyond(index as usize, limit).await }).await
+    }
+
+    /// Resolves with the JSON of how the engine ended.
+    #[napi]
+    pub async fn wait_exit(&self) -> Result<String> {
+        let exit = self.run(|machine| async move { Ok(machine.wait_exit().await) }).await?;
+        to_json(&exit)
+    }
+
+    /// Starts a command.
+    #[napi]
+    pub async fn exec(&self, request_json: String) -> Result<NativeExec> {
+        let request: ExecRequest = serde_json::from_str(&request_json)
+            .map_err(|error| Error::from_reason(format!("the command cannot be read: {error}")))?;
+        let running = self.run(|machine| async move { exec::exec(&machine, request).await }).await?;
+        Ok(NativeExec::new(Arc::clone(&self.machine), running))
+    }
+
+    /// Reads a file of the guest.
+    #[napi]
+    pub async fn read_file(&self, path: String) -> Result<Buffer> {
+        let bytes = self.run(|machine| async move { files::read(&machine, &path).await }).await?;
+        Ok(Buffer::from(bytes))
+    }
+
+    /// Writes a file of the guest.
+    #[napi]
+    pub async fn write_file(&self, path: String, bytes: Buffer, mode: u32) -> Result<()> {
+        let bytes = bytes.to_vec();
+        self.run(|machine| async move { files::write(&machine, &path, &bytes, mode).await }).await
+    }
+
+    /// Copies a file or folder into the guest.
+    #[napi]
+    pub async fn copy_in(&self, from: String, to: String) -> Result<()> {
+        self.run(|machine| async move { files::copy_in(&machine, &PathBuf::from(from), &to).await }).await
+    }
+
+    /// Copies a file or folder out of the guest.
+    #[napi]
+    pub async fn copy_out(&self, from: String, to: String) -> Result<()> {
+        self.run(|machine| async move { files::copy_out(&machine, &from, &PathBuf::from(to)).await }).await
+    }
+
+    /// Connects to a TCP port on the guest's loopback.
+    #[napi]
+    pub async fn dial(&self, port: u16) -> Result<NativeStream> {
+        let stream: ByteStream = self.run(move |machine| async move { files::dial(&machine, port).await }).await?;
+        Ok(NativeStream::new(&self.machine, &Arc::new(stream)))
+    }
+
+    /// Resolves with the JSON of clock exchanges.
+    #[napi]
+    pub async fn pings(&self, count: u32) -> Result<String> {
+        let samples = self.run(move |machine| async move { machine.pings(u64::from(count)).await }).await?;
+        to_json(&samples)
+    }
+}

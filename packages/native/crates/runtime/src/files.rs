@@ -1,0 +1,138 @@
+//! Files of the guest: whole ones, and trees as tar streams.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use boxlab_protocol::mux::Stream;
+use boxlab_protocol::{Empty, FileFacts, Request};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_util::io::SyncIoBridge;
+
+use crate::agent::{Agent, reply};
+use crate::fault::Fault;
+use crate::machine::{Live, Machine};
+use crate::stream::ByteStream;
+
+const NEED: &str = "files need a running box with an agent";
+
+/// Reads a file of the guest.
+pub async fn read(machine: &Arc<Machine>, path: &str) -> Result<Vec<u8>, Fault> {
+    let live = machine.agent_of(NEED)?;
+    let work = async {
+        let request = Request::ReadFile { path: path.to_owned() };
+        let (facts, mut stream): (FileFacts, _) = agent(&live)?.ask(&request).await?;
+        let mut bytes = Vec::with_capacity(usize::try_from(facts.size).unwrap_or(0).min(1 << 28));
+        stream.read_to_end(&mut bytes).await.map_err(|error| Fault::Agent(error.to_string()))?;
+        if (bytes.len() as u64) < facts.size {
+            return Err(Fault::Agent(format!("{path} ended after {} of {} bytes", bytes.len(), facts.size)));
+        }
+        Ok(bytes)
+    };
+    machine.race(work, &format!("the content of {path}"), None).await
+}
+
+/// Writes a file of the guest; missing folders above it are made.
+pub async fn write(machine: &Arc<Machine>, path: &str, bytes: &[u8], mode: u32) -> Result<(), Fault> {
+    let live = machine.agent_of(NEED)?;
+    let work = async {
+        let mut stream = agent(&live)?.open(&Request::WriteFile { path: path.to_owned(), mode }).await?;
+        // A refusal closes the stream under the write; the reply below then says why.
+        let sent = stream.write_all(bytes).await;
+        drop(stream.shutdown().await);
+        let written: FileFacts = reply(&mut stream).await?;
+        sent.map_err(|error| Fault::Agent(error.to_string()))?;
+        if written.size != bytes.len() as u64 {
+            return Err(Fault::Agent(format!("{path} has {} of {} bytes", written.size, bytes.len())));
+        }
+        Ok(())
+    };
+    machine.race(work, &format!("{path} to be written"), None).await
+}
+
+/// Copies a file or a folder of the host's into the guest, under the path `to`.
+pub async fn copy_in(machine: &Arc<Machine>, from: &Path, to: &str) -> Result<(), Fault> {
+    let live = machine.agent_of(NEED)?;
+    let fault = |error: &std::io::Error| Fault::HostFile { path: from.to_owned(), reason: error.to_string() };
+    let folder = std::fs::metadata(from).map_err(|error| fault(&error))?.is_dir();
+    let (target, name) = if folder { (Path::new(to), Path::new("")) } else { split(to)? };
+    let work = async {
+        let request = Request::WriteTar { path: target.to_string_lossy().into_owned() };
+        let stream = agent(&live)?.open(&request).await?;
+        let (from, name) = (from.to_owned(), name.to_owned());
+        let packed = blocking(move || pack(stream, &from, &name, folder)).await?;
+        let (mut stream, sent) = packed;
+        let _: Empty = reply(&mut stream).await?;
+        sent.map_err(|error| fault(&error))
+    };
+    machine.race(work, &format!("{} to be copied to {to}", from.display()), None).await
+}
+
+/// Copies a file or a folder of the guest's to the host, under the path `to`.
+pub async fn copy_out(machine: &Arc<Machine>, from: &str, to: &Path) -> Result<(), Fault> {
+    let live = machine.agent_of(NEED)?;
+    let work = async {
+        let (_, stream): (Empty, _) = agent(&live)?.ask(&Request::ReadTar { path: from.to_owned() }).await?;
+        let to = to.to_owned();
+        blocking(move || unpack(stream, &to)).await
+    };
+    machine.race(work, &format!("{from} to be copied to {}", to.display()), None).await?
+}
+
+/// Connects to a TCP port on the guest's loopback.
+pub async fn dial(machine: &Arc<Machine>, port: u16) -> Result<ByteStream, Fault> {
+    let live = machine.agent_of("a connection needs a running box with an agent")?;
+    let work = async { agent(&live)?.ask::<Empty>(&Request::Dial { port }).await };
+    let (_, stream) = machine.race(work, &format!("a connection to port {port}"), None).await?;
+    Ok(ByteStream::new(Arc::clone(machine), stream))
+}
+
+fn agent(live: &Live) -> Result<&Agent, Fault> {
+    live.agent.as_ref().ok_or_else(|| Fault::Agent("the box has none".to_owned()))
+}
+
+fn split(to: &str) -> Result<(&Path, &Path), Fault> {
+    let path = Path::new(to);
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok((parent, Path::new(name))),
+        _ => Err(Fault::Refused { message: format!("`{to}` is no path of a file in the guest"), errno: None }),
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| Fault::Agent(error.to_string()))
+}
+
+fn pack(stream: Stream, from: &Path, name: &Path, folder: bool) -> (Stream, std::io::Result<()>) {
+    let mut bridge = SyncIoBridge::new(stream);
+    let packed = (|| {
+        let mut tar = tar::Builder::new(&mut bridge);
+        tar.follow_symlinks(false);
+        if folder {
+            tar.append_dir_all(name, from)?;
+        } else {
+            tar.append_file(name, &mut std::fs::File::open(from)?)?;
+        }
+        tar.finish()
+    })();
+    let ended = bridge.shutdown();
+    (bridge.into_inner(), packed.and(ended))
+}
+
+fn unpack(stream: Stream, to: &Path) -> Result<(), Fault> {
+    let fault = |error: std::io::Error| Fault::HostFile { path: to.to_owned(), reason: error.to_string() };
+    let mut archive = tar::Archive::new(SyncIoBridge::new(stream));
+    archive.set_preserve_permissions(true);
+    for entry in archive.entries().map_err(fault)? {
+        let mut entry = entry.map_err(fault)?;
+        let path: PathBuf = entry.path().map_err(fault)?.into_owned();
+        let single = path.as_os_str() == "" || path == Path::new(".");
+        let whole = entry.header().entry_type().is_dir() || !single;
+        if whole {
+            std::fs::create_dir_all(to).map_err(fault)?;
+            entry.unpack_in(to).map_err(fault)?;
+        } else {
+            entry.unpack(to).map_err(fault)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! The boot plan: plain data in which everything is decided. Made in TypeScript, taken as JSON.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+
+/// What one boot is made of.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BootPlan {
+    /// The engine and its accelerator.
+    pub engine: EnginePlan,
+    /// QEMU's machine type, for example `q35`.
+    pub machine: String,
+    /// QEMU's CPU model, for example `host`.
+    pub cpu_model: String,
+    /// Virtual CPUs.
+    pub cpus: u32,
+    /// Guest memory in MiB.
+    pub memory_mib: u32,
+    /// What the machine boots.
+    pub boot: Boot,
+    /// A firmware image in place of the engine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<PathBuf>,
+    /// Disks in order.
+    #[serde(default)]
+    pub disks: Vec<Disk>,
+    /// Other devices.
+    pub devices: Devices,
+    /// Whether the guest runs our agent.
+    pub agent: bool,
+    /// The mark that makes the box ready.
+    pub ready: String,
+    /// Marks that the user wants set at the first appearance of a text on the console.
+    #[serde(default)]
+    pub console_marks: Vec<ConsoleMark>,
+    /// Bounds.
+    pub limits: Limits,
+    /// SHA-256 of the inputs, by name (`kernel`, `initrd`, `firmware`, `disk:<id>`): parts of the fingerprint.
+    #[serde(default)]
+    pub digests: BTreeMap<String, String>,
+}
+
+/// The engine and its accelerator.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EnginePlan {
+    /// The program.
+    pub binary: PathBuf,
+    /// What runs guest code.
+    pub accel: Accel,
+    /// Where KVM's device is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kvm_path: Option<PathBuf>,
+}
+
+/// What runs guest code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accel {
+    /// The processor, through KVM.
+    Kvm,
+    /// QEMU's translator.
+    Tcg,
+}
+
+impl Accel {
+    /// QEMU's name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kvm => "kvm",
+            Self::Tcg => "tcg",
+        }
+    }
+}
+
+/// What a machine boots.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Boot {
+    /// A kernel, loaded by the engine.
+    Direct {
+        /// A bzImage or a PVH vmlinux.
+        kernel: PathBuf,
+        /// The initramfs.
+        initrd: PathBuf,
+        /// The kernel's whole command line.
+        cmdline: String,
+    },
+    /// Whatever the firmware finds on the disks.
+    Firmware,
+}
+
+/// One disk.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Disk {
+    /// Its id in QEMU.
+    pub id: String,
+    /// The image file.
+    pub path: PathBuf,
+    /// `raw` or `qcow2`.
+    pub format: String,
+    /// The guest cannot write. Otherwise it writes to a throw-away layer, never to the file.
+    pub readonly: bool,
+    /// `virtio` (virtio-blk) or `ide`.
+    #[serde(rename = "interface")]
+    pub interface: DiskInterface,
+}
+
+/// How a disk is attached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DiskInterface {
+    /// virtio-blk.
+    Virtio,
+    /// What the machine's firmware always knows.
+    Ide,
+}
+
+/// Devices beside the disks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Devices {
+    /// virtio-rng.
+    pub rng: bool,
+    /// Network.
+    pub net: Net,
+    /// virtio-balloon.
+    pub balloon: bool,
+    /// Empty PCIe root ports.
+    pub hotplug_ports: u32,
+    /// Kicks of virtio queues go through an eventfd.
+    pub ioeventfd: bool,
+    /// Further QEMU arguments, as they are.
+    pub extra: Vec<String>,
+}
+
+/// Network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Net {
+    /// None.
+    None,
+    /// QEMU's user network: out to the host, nothing in.
+    User,
+}
+
+/// A text whose first appearance on the console is a mark.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConsoleMark {
+    /// The mark's id, `user:…`.
+    pub mark: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Bounds in milliseconds.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Limits {
+    /// From the start of the engine to ready.
+    pub boot_ms: u64,
+    /// For each gentle step of a stop.
+    pub stop_ms: u64,
+}
+
+impl BootPlan {
+    /// Reads a plan from JSON.
+    pub fn from_json(json: &str) -> Result<Self, Fault> {
+        serde_json::from_str(json).map_err(|error| Fault::Plan(error.to_string()))
+    }
+}

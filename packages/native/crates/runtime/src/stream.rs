@@ -1,0 +1,66 @@
+//! A stream of bytes to or from the guest: a command's standard stream, or a connection to a port.
+
+use std::sync::Arc;
+
+use boxlab_protocol::mux::Stream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::sync::Mutex;
+
+use crate::fault::Fault;
+use crate::machine::Machine;
+
+/// The most that one read gives.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// One stream. Reading and writing at the same time is fine; two reads at the same time take turns.
+#[derive(Debug)]
+pub struct ByteStream {
+    machine: Arc<Machine>,
+    reader: Mutex<ReadHalf<Stream>>,
+    writer: Mutex<Option<WriteHalf<Stream>>>,
+}
+
+impl ByteStream {
+    /// Wraps a stream of the channel to `machine`.
+    pub fn new(machine: Arc<Machine>, stream: Stream) -> Self {
+        let (reader, writer) = tokio::io::split(stream);
+        Self { machine, reader: Mutex::new(reader), writer: Mutex::new(Some(writer)) }
+    }
+
+    /// The next bytes, or `None` at the end of the stream. The end of the box is an error, not an end of stream.
+    pub async fn read(&self) -> Result<Option<Vec<u8>>, Fault> {
+        let mut reader = self.reader.lock().await;
+        let read = async {
+            let mut bytes = Vec::with_capacity(CHUNK_BYTES);
+            let length = reader.read_buf(&mut bytes).await.map_err(|error| Fault::Agent(error.to_string()))?;
+            Ok((length > 0).then_some(bytes))
+        };
+        let got = self.machine.race(read, "bytes from the guest", None).await?;
+        if got.is_none() && self.machine.exit().is_some() {
+            return Err(self.machine.why_ended("bytes from the guest"));
+        }
+        Ok(got)
+    }
+
+    /// Writes all of it; resolves when it is on its way, which the guest's reading paces.
+    pub async fn write(&self, bytes: &[u8]) -> Result<(), Fault> {
+        let mut writer = self.writer.lock().await;
+        let Some(writer) = writer.as_mut() else {
+            return Err(Fault::Agent("the stream was ended before this write".to_owned()));
+        };
+        let write = async {
+            writer.write_all(bytes).await.map_err(|error| Fault::Agent(error.to_string()))?;
+            writer.flush().await.map_err(|error| Fault::Agent(error.to_string()))
+        };
+        self.machine.race(write, "the guest to take bytes", None).await
+    }
+
+    /// Ends the writing side; the guest reads an end of file. Again is no error.
+    pub async fn end(&self) -> Result<(), Fault> {
+        if let Some(mut writer) = self.writer.lock().await.take() {
+            // The other side may have closed already; then there is nothing to end.
+            drop(writer.shutdown().await);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+/**
+ * The addon as Rust makes it, typed by hand: the narrow, private seam. Structures cross as JSON, bytes as buffers, host
+ * times as BigInt nanoseconds. `test/binding.test.ts` holds this file against the addon.
+ */
+
+/** One stream of bytes to or from the guest. */
+export interface NativeStream {
+  read(): Promise<Buffer | null>
+  write(bytes: Buffer): Promise<void>
+  end(): Promise<void>
+}
+
+/** A running command. */
+export interface NativeExec {
+  readonly pid: number
+  stdin(): NativeStream
+  stdout(): NativeStream
+  stderr(): NativeStream | null
+  wait(): Promise<string>
+  signal(signal: number): void
+  resize(rows: number, cols: number): void
+  kill(): void
+}
+
+/** One box. */
+export interface NativeBox {
+  mark(mark: string, atNs: bigint): void
+  boot(planJson: string): Promise<void>
+  stop(): Promise<string>
+  kill(): void
+  noteFailure(code: string, message: string): void
+  state(): string
+  pid(): number | null
+  marks(since: number): string
+  bootJson(): string
+  consoleTail(): string
+  usage(): string | null
+  count(mark?: string): void
+  commands(): [executed: number, errors: number]
+  waitMark(mark: string, timeoutMs: number): Promise<string>
+  waitBeyond(index: number, timeoutMs: number): Promise<void>
+  waitExit(): Promise<string>
+  exec(requestJson: string): Promise<NativeExec>
+  readFile(path: string): Promise<Buffer>
+  writeFile(path: string, bytes: Buffer, mode: number): Promise<void>
+  copyIn(from: string, to: string): Promise<void>
+  copyOut(from: string, to: string): Promise<void>
+  dial(port: number): Promise<NativeStream>
+  pings(count: number): Promise<string>
+}
+
+/** Everything the addon exports. */
+export interface Addon {
+  readonly NativeBox: new (id: string, recordDir: string, startNs: bigint, startedAt: string) => NativeBox
+  nativeVersion(): string
+  hostTscKhz(): number
+  runtimeMetrics(): string
+  runningBoxes(): string
+  kvmPreflight(kvmPath: string): Promise<string>
+  fileSha256(path: string): Promise<string>
+}

@@ -1,0 +1,178 @@
+import type { Duplex } from 'node:stream'
+import type { NativeBox } from './binding.ts'
+import { type EngineExit, toBoxError, typed } from './errors.ts'
+import { type ExecRequest, type RunningCommand, runningCommand } from './exec.ts'
+import { native } from './loader.ts'
+import type { BootPlan } from './plan.ts'
+import { duplex } from './stream.ts'
+
+/** The states of a box. */
+export type BoxState = 'created' | 'booting' | 'running' | 'stopped' | 'failed'
+
+/** One line of marks.jsonl. */
+export interface MarkLine {
+  readonly mark: string
+  readonly source: 'runtime' | 'harness' | 'console' | 'qmp' | 'agent' | 'systemd'
+  readonly clock: 'host' | 'guest'
+  /** Nanoseconds of that clock. */
+  readonly atNs: number
+  readonly errorNs?: number
+  readonly detail?: unknown
+}
+
+/** What an engine's process has used. */
+export interface Usage {
+  /** Processor time of all its threads, in milliseconds. */
+  readonly cpuMs: number
+  /** The part in which KVM ran guest code, in milliseconds; 0 under TCG. */
+  readonly guestMs: number
+  /** Resident memory in bytes. */
+  readonly memoryBytes: number
+  /** Processor time over wall time since its start, in percent of one CPU. */
+  readonly cpuPercent: number
+}
+
+/** How a box was stopped. */
+export interface Stopped {
+  /** The step that ended the engine; `none` where none ran any more. */
+  readonly by: 'none' | 'agent' | 'acpi' | 'quit' | 'kill'
+  readonly exit?: EngineExit
+}
+
+/** One exchange of clocks, in nanoseconds. */
+export interface ClockSample {
+  readonly hostSendNs: number
+  readonly guestNs: number
+  readonly hostRecvNs: number
+}
+
+/** The typed handle of one box of the runtime. Every method that fails throws a `BoxError`. */
+export class Machine {
+  readonly #native: NativeBox
+
+  /** Makes the record folder `recordDir`, which must not hold a record yet. */
+  constructor(id: string, recordDir: string, startNs: bigint) {
+    const { NativeBox } = native()
+    try {
+      this.#native = new NativeBox(id, recordDir, startNs, new Date().toISOString())
+    } catch (thrown) {
+      throw toBoxError(thrown)
+    }
+  }
+
+  /** Sets a mark of the harness's, at this instant or at a host time in nanoseconds. */
+  mark(mark: string, atNs: bigint = process.hrtime.bigint()): void {
+    this.#native.mark(mark, atNs)
+  }
+
+  /** Boots the plan; resolves when the box is ready. On any error no process is left when this rejects. */
+  async boot(plan: BootPlan): Promise<void> {
+    await typed(this.#native.boot(JSON.stringify(plan)))
+  }
+
+  /** Stops it, gently first; resolves when its process is gone. In any state, any number of times. */
+  async stop(): Promise<Stopped> {
+    return JSON.parse(await typed(this.#native.stop())) as Stopped
+  }
+
+  /** Kills it at once; its process is gone when this returns. In any state, any number of times. */
+  kill(): void {
+    this.#native.kill()
+  }
+
+  /** Keeps a failure of the harness (an image, an abort) in the record. */
+  noteFailure(code: string, message: string): void {
+    this.#native.noteFailure(code, message)
+  }
+
+  get state(): BoxState {
+    return this.#native.state() as BoxState
+  }
+
+  /** Its engine's process id while it runs. */
+  get pid(): number | undefined {
+    return this.#native.pid() ?? undefined
+  }
+
+  /** Its marks from an index on, in the order in which they were set. */
+  marks(since = 0): MarkLine[] {
+    return JSON.parse(this.#native.marks(since)) as MarkLine[]
+  }
+
+  /** boot.json as it stands. */
+  bootFile(): Record<string, unknown> {
+    return JSON.parse(this.#native.bootJson()) as Record<string, unknown>
+  }
+
+  /** The last lines of the console. */
+  consoleTail(): string {
+    return this.#native.consoleTail()
+  }
+
+  /** What its engine's process has used; absent when none runs. */
+  usage(): Usage | undefined {
+    const json = this.#native.usage()
+    return json === null ? undefined : (JSON.parse(json) as Usage)
+  }
+
+  /** Keeps what its engine's process has used in counters.jsonl. */
+  count(mark?: string): void {
+    this.#native.count(mark)
+  }
+
+  /** How many commands ran, and how many of them failed to run or were cut short. */
+  commands(): { readonly executed: number; readonly errors: number } {
+    const [executed, errors] = this.#native.commands()
+    return { executed, errors }
+  }
+
+  /** Waits for a mark, at most `timeoutMs`. */
+  async waitMark(mark: string, timeoutMs: number): Promise<MarkLine> {
+    return JSON.parse(await typed(this.#native.waitMark(mark, timeoutMs))) as MarkLine
+  }
+
+  /** Resolves when there are more marks than `index`, or after `timeoutMs`. */
+  async waitBeyond(index: number, timeoutMs: number): Promise<void> {
+    await typed(this.#native.waitBeyond(index, timeoutMs))
+  }
+
+  /** Resolves with how the engine ended, once it did. Keeps the process alive while it waits. */
+  async waitExit(): Promise<EngineExit> {
+    return JSON.parse(await typed(this.#native.waitExit())) as EngineExit
+  }
+
+  /** Starts a command; resolves when it runs. */
+  async exec(request: ExecRequest): Promise<RunningCommand> {
+    return runningCommand(await typed(this.#native.exec(JSON.stringify(request))))
+  }
+
+  /** Reads a file of the guest. */
+  async readFile(path: string): Promise<Buffer> {
+    return typed(this.#native.readFile(path))
+  }
+
+  /** Writes a file of the guest; missing folders above it are made. */
+  async writeFile(path: string, bytes: Buffer, mode: number): Promise<void> {
+    await typed(this.#native.writeFile(path, bytes, mode))
+  }
+
+  /** Copies a file or folder of the host's into the guest, under the path `to`. */
+  async copyIn(from: string, to: string): Promise<void> {
+    await typed(this.#native.copyIn(from, to))
+  }
+
+  /** Copies a file or folder of the guest's to the host, under the path `to`. */
+  async copyOut(from: string, to: string): Promise<void> {
+    await typed(this.#native.copyOut(from, to))
+  }
+
+  /** Connects to a TCP port on the guest's loopback. */
+  async dial(port: number): Promise<Duplex> {
+    return duplex(await typed(this.#native.dial(port)))
+  }
+
+  /** Asks the agent for the guest's clock, `count` times. */
+  async pings(count: number): Promise<ClockSample[]> {
+    return JSON.parse(await typed(this.#native.pings(count))) as ClockSample[]
+  }
+}

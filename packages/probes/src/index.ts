@@ -1,0 +1,70 @@
+export type { AsyncByteInput, ByteInput } from './input/byte-input.ts'
+export type { Diagnostic, DiagnosticName } from './input/diagnostics.ts'
+export {
+  type ItemReader,
+  type JsonLines,
+  type JsonLinesOptions,
+  readJsonLines,
+  readJsonLinesFrom,
+} from './input/json-lines.ts'
+export { LINE_CAP_BYTES } from './input/line-splitter.ts'
+
+export { type AllowedBy, type AllowEntry, type UnusedAllow } from './kernel/allow.ts'
+export {
+  type ConsoleFinding,
+  type ConsoleOptions,
+  type ConsoleReport,
+  type ConsoleScan,
+  findConsoleProblems,
+  findConsoleProblemsIn,
+  scanConsole,
+} from './kernel/clean-console.ts'
+export { type ConsoleProblem } from './kernel/collect-problems.ts'
+export { parsePrintk, type PrintkLine } from './kernel/printk.ts'
+export { type ConsoleProblemKind } from './kernel/problem-wordings.ts'
+export { asDisplayText, plainText } from './kernel/terminal.ts'
+
+export { bootTimeline, type RecordParts } from './timeline/analyse.ts'
+export { diagnosticLine } from './timeline/captions.ts'
+export { consoleFacts, type ConsoleFacts } from './timeline/console-facts.ts'
+export { type Instant } from './timeline/model.ts'
+export { type BootReading, readBoot, RECORD_VERSION } from './timeline/read-boot.ts'
+export type { BootRecord, ClockSample, HostFacts, MarkLine, Outcome } from './timeline/record.ts'
+export { type RecordFiles, timelineOfRecord } from './timeline/record-timeline.ts'
+export { renderStageTable, type RenderOptions } from './timeline/render.ts'
+export type {
+  AbsentStage,
+  BoxFacts,
+  ClockResult,
+  Death,
+  Ending,
+  Gap,
+  MarkResult,
+  MarkUse,
+  Measure,
+  ReachedStage,
+  StageResult,
+  Timeline,
+  TimelineFinding,
+} from './timeline/timeline.ts'
+export { timelineJson, type TimelineJson } from './timeline/timeline-json.ts'
+export { readClock, readClockSample, readMarkLine, readMarks } from './timeline/tokenize.ts'
+export {
+  BOOT_KINDS,
+  type BootKind,
+  isKnownMark,
+  type MarkClock,
+  MARK_CLOCKS,
+  MARK_SOURCES,
+  MARKS,
+  type MarkSource,
+  METRIC_NAMES,
+  type MetricName,
+  METRICS,
+  type MetricDefinition,
+  STAGE_IDS,
+  type StageDefinition,
+  type StageId,
+  STAGES,
+  USER_MARK_PREFIX,
+} from './timeline/vocabulary.ts'
