@@ -107,10 +107,10 @@ export class Box implements AsyncDisposable {
     }
     const startNs = process.hrtime.bigint()
     const root = stateRoot()
-    const record = resolve(this.options.record?.dir ?? join(root, 'records', this.id))
-    const machine = new Machine(this.id, record, startNs)
+    const recordDir = resolve(this.options.record?.dir ?? join(root, 'records', this.id))
+    const machine = new Machine({ id: this.id, name: this.options.name, recordDir, startNs })
     this.#machine = machine
-    this.#record = record
+    this.#record = recordDir
     // The signal goes on to kill the box after the boot: it is the box's, not the call's.
     const abort = (): void => machine.kill()
     signal?.addEventListener('abort', abort, { once: true })

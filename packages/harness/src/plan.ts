@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { agentPath, type BootPlan, BoxError, fileSha256, hostTscKhz, type Machine } from '@boxlab/native'
 import { findEngine } from './engine.ts'
-import { bareInitramfs, bareModules, checkKernelImage, debianKernel, kernelFile } from './images/index.ts'
+import { guestModules } from './guest-modules.ts'
+import { bareInitramfs, checkKernelImage, debianKernel, kernelFile } from './images/index.ts'
 import type { BoxOptions, DiskOptions } from './options.ts'
 import { chooseAccelerator } from './preflight/accelerator.ts'
 import { hostPreflight, kvmDevice } from './preflight/kvm.ts'
@@ -107,7 +108,7 @@ async function directSource(
   const initramfs = await bareInitramfs({
     agentPath: agentPath(),
     kernel,
-    modules: [...bareModules, ...(options.modules ?? [])],
+    modules: guestModules(options),
     ...(options.files && { files: options.files }),
     cacheRoot,
     ...cancel,
@@ -121,11 +122,13 @@ async function directSource(
 }
 
 /**
- * The kernel's command line. `panic=-1`: a panic resets at once, which ends the engine (-no-reboot). Under TCG the guest's
- * own calibration of its TSC is racy, so it is told the host's frequency. The user's part comes last and wins.
+ * The kernel's command line. `earlycon`: without it the first line comes out only when the serial driver starts, some
+ * hundred milliseconds into the kernel, and a panic before that says nothing. `panic=-1`: a panic resets at once, which
+ * ends the engine (-no-reboot). Under TCG the guest's own calibration of its TSC is racy, so it is told the host's
+ * frequency. The user's part comes last and wins.
  */
 export function commandLine(options: Pick<BoxOptions, 'cmdline'>, accel: 'kvm' | 'tcg', tscKhz: () => number = hostTscKhz): string {
-  const parts = ['console=ttyS0', 'panic=-1']
+  const parts = ['console=ttyS0', 'earlycon=uart8250,io,0x3f8', 'panic=-1']
   if (accel === 'tcg') parts.push(`tsc_early_khz=${tscKhz()}`)
   if (options.cmdline) parts.push(options.cmdline)
   return parts.join(' ')

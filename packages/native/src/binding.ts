@@ -51,7 +51,13 @@ export interface NativeBox {
 
 /** Everything the addon exports. */
 export interface Addon {
-  readonly NativeBox: new (id: string, recordDir: string, startNs: bigint, startedAt: string) => NativeBox
+  readonly NativeBox: new (
+    id: string,
+    name: string | undefined,
+    recordDir: string,
+    startNs: bigint,
+    startedAt: string,
+  ) => NativeBox
   nativeVersion(): string
   hostTscKhz(): number
   runtimeMetrics(): string

@@ -50,11 +50,11 @@ export interface ClockSample {
 export class Machine {
   readonly #native: NativeBox
 
-  /** Makes the record folder `recordDir`, which must not hold a record yet. */
-  constructor(id: string, recordDir: string, startNs: bigint) {
+  /** Makes the record folder, which must not hold a record yet. `startNs` is when the box was asked for. */
+  constructor(box: { readonly id: string; readonly name?: string | undefined; readonly recordDir: string; readonly startNs: bigint }) {
     const { NativeBox } = native()
     try {
-      this.#native = new NativeBox(id, recordDir, startNs, new Date().toISOString())
+      this.#native = new NativeBox(box.id, box.name, box.recordDir, box.startNs, new Date().toISOString())
     } catch (thrown) {
       throw toBoxError(thrown)
     }

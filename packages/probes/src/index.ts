@@ -68,3 +68,14 @@ export {
   STAGES,
   USER_MARK_PREFIX,
 } from './timeline/vocabulary.ts'
+
+export { fewestForPercentile, median, percentile } from './stats/sample.ts'
+export {
+  fewestForInterval,
+  MAX_SIGNED_RANK_VALUES,
+  pairedShift,
+  type Shift,
+  type ShiftInterval,
+  signedRankDistribution,
+  signedRankP,
+} from './stats/signed-rank.ts'

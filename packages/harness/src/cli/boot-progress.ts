@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WriteStream } from 'node:tty'
 import type { MarkLine } from '@boxlab/native'
 import { renderStageTable } from '@boxlab/probes'
 import type { Box } from '../box.ts'
@@ -20,7 +19,7 @@ const tickMs = 200
 
 /** A table that is drawn again as marks come on a terminal, one line a mark elsewhere. */
 export function bootProgress(stream: NodeJS.WriteStream): BootProgress {
-  return terminalOf(stream).live ? followMarks(tableView(stream as WriteStream)) : followMarks(lineView(stream))
+  return terminalOf(stream).live ? followMarks(tableView(stream)) : followMarks(lineView(stream))
 }
 
 /** Shows nothing. */
@@ -62,14 +61,13 @@ function followMarks(view: View): BootProgress {
   }
 }
 
-function tableView(stream: WriteStream): View {
+function tableView(stream: NodeJS.WriteStream): View {
   const region = liveRegion(stream)
   const startMs = performance.now()
   return {
-    show(box, fresh) {
+    show(box) {
       const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
       if (box.marks().length === 0) return
-      void fresh
       region.draw(`${renderStageTable(readTimeline(box.record), terminalOf(stream))}booting for ${seconds} s`)
     },
     end: () => region.clear(),

@@ -78,8 +78,11 @@ async function failed(error: unknown, box: Box | undefined, flags: BootFlags, in
   // Refused options made no box, so that there is nothing to show.
   const report = box && box.marks().length > 0 ? bootReport(box, { error }) : undefined
   if (report) print(report, flags)
+  if (interrupt.received !== undefined) {
+    process.stderr.write(`boxlab: the boot was interrupted by ${interrupt.received}; the box is gone\n`)
+    return signalCode(interrupt.received)
+  }
   process.stderr.write(`boxlab: ${message}\n`)
-  if (interrupt.received !== undefined) return signalCode(interrupt.received)
   return error instanceof BoxError && error.code === 'ERR_BOX_OPTIONS' ? 2 : 1
 }
 

@@ -1,5 +1,3 @@
-import type { WriteStream } from 'node:tty'
-
 /** The last lines of a terminal, drawn again and again. */
 export interface LiveRegion {
   /** Puts this text in place of what was drawn before. */
@@ -12,7 +10,7 @@ export interface LiveRegion {
 const ESC = '\u001b['
 
 /** Makes a region at the cursor, which must be at the start of a line. Nothing else may write while it stands. */
-export function liveRegion(stream: WriteStream): LiveRegion {
+export function liveRegion(stream: NodeJS.WriteStream): LiveRegion {
   let height = 0
 
   function replace(lines: readonly string[]): void {

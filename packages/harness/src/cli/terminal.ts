@@ -1,5 +1,3 @@
-import type { WriteStream } from 'node:tty'
-
 /** What can be done with an output. */
 export interface Terminal {
   /** Characters a line has; of a file 100. */
@@ -12,11 +10,10 @@ export interface Terminal {
 /** Looks at an output and the environment (`NO_COLOR`, `FORCE_COLOR`, `TERM`, `CI`). */
 export function terminalOf(stream: NodeJS.WriteStream, environment: NodeJS.ProcessEnv = process.env): Terminal {
   if (!stream.isTTY) return { width: 100, color: false, live: false }
-  const terminal = stream as WriteStream
   return {
     // A pseudo terminal that nobody gave a size says 0.
-    width: terminal.columns || 100,
-    color: terminal.hasColors(environment),
+    width: stream.columns || 100,
+    color: stream.hasColors(environment),
     live: environment['TERM'] !== 'dumb' && !environment['CI'],
   }
 }

@@ -15,7 +15,6 @@ export {
   type BareInitramfs,
   bareInitramfs,
   type BareInitramfsOptions,
-  bareModules,
   type InitramfsFile,
   type InitramfsPart,
 } from './initramfs.ts'

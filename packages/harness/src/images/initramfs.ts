@@ -24,8 +24,8 @@ export interface BareInitramfsOptions {
   /** The agent: a static x86-64 program (or a script whose interpreter is inside), which becomes /init. */
   readonly agentPath: string
   readonly kernel: Pick<Kernel, 'sha256' | 'version' | 'modulesDir' | 'modulesDigest'>
-  /** Modules to load, in this order after what they need. Default `bareModules`; add to that list to keep it. */
-  readonly modules?: readonly ModuleRequest[]
+  /** Modules to load, in this order after what they need. */
+  readonly modules: readonly ModuleRequest[]
   /** Default: the host's /bin/busybox where it is static. `null`: none. */
   readonly busyboxPath?: string | null
   readonly files?: readonly InitramfsFile[]
@@ -57,19 +57,6 @@ export interface BareInitramfs {
   readonly made: boolean
 }
 
-/** Default modules of a bare box: its channel, console and random numbers; the rest where the kernel has it. */
-export const bareModules: readonly ModuleRequest[] = [
-  'virtio_pci',
-  'virtio_console',
-  'virtio_rng',
-  { name: 'virtio_blk', optional: true },
-  { name: 'virtio_net', optional: true },
-  { name: 'pvpanic_pci', optional: true },
-  { name: 'pvpanic', optional: true },
-  // microvm has its devices on this bus.
-  { name: 'virtio_mmio', optional: true },
-]
-
 // Raised when equal inputs would give other bytes; the skeleton and the archive's form are counted by themselves.
 const FORM = 1
 const ARCHIVE_FILE = 'initramfs.cpio'
@@ -92,7 +79,7 @@ interface Contents {
  */
 export async function bareInitramfs(options: BareInitramfsOptions): Promise<BareInitramfs> {
   const { kernel, signal } = options
-  const requests = options.modules ?? bareModules
+  const requests = options.modules
   const contents = await readContents(options)
   // A module tree inside the cache never changes: its digest stands for it, and an entry that is there needs no look at it.
   const stable = kernel.modulesDir !== undefined && kernel.modulesDigest !== undefined

@@ -27,7 +27,7 @@ export function chooseAccelerator(
     return { refusal: `\`accel: 'kvm'\` cannot be had here: ${unended(why.detail)}. ${remedy}` }
   }
   if (guest === 'firmware') {
-    return { accel: 'kvm', reason: `${wanted}this host's KVM runs firmware well, though not Linux kernels` }
+    return { accel: 'kvm', reason: `${wanted}this host's KVM runs firmware, though it emulates the code of kernels` }
   }
   if (asked === 'auto') {
     return { accel: 'tcg', reason: "this host's KVM would emulate a Linux kernel instruction by instruction" }

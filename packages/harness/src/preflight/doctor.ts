@@ -72,7 +72,7 @@ export async function examineHost(options: DoctorOptions = {}): Promise<DoctorRe
   return {
     format: 'boxlab-doctor',
     version: 1,
-    ...judge({ findings, ...(boxes && { boxes }) }, required),
+    ...judge({ findings, kvm: preflight }, required),
     examinedAt: new Date().toISOString(),
     host: hostFacts(),
     kvm: { path: kvmPath, ...(preflight && { verdict: preflight.verdict }) },

@@ -44,15 +44,17 @@ async function namespaces(): Promise<Seen> {
 const CGROUP2_SUPER_MAGIC = 0x63677270
 
 async function cgroups(): Promise<Seen> {
-  const isUnified = async (path: string): Promise<boolean> =>
-    statfs(path).then(
-      ({ type }) => type === CGROUP2_SUPER_MAGIC,
-      () => false,
-    )
   if (await isUnified('/sys/fs/cgroup')) return { outcome: 'ok', detail: 'Version 2.', facts: { version: 2 } }
   const hybrid = await isUnified('/sys/fs/cgroup/unified')
   const detail = hybrid ? 'Version 1, with version 2 beside it but without controllers.' : 'Version 1.'
   return { outcome: 'limited', detail, facts: { version: 1, hybrid } }
+}
+
+async function isUnified(path: string): Promise<boolean> {
+  return statfs(path).then(
+    ({ type }) => type === CGROUP2_SUPER_MAGIC,
+    () => false,
+  )
 }
 
 async function sharedMemory(): Promise<Seen> {

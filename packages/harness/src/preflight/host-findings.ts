@@ -1,6 +1,6 @@
-import { access, constants, readFile, statfs } from 'node:fs/promises'
+import { access, mkdtemp, readFile, rmdir, statfs } from 'node:fs/promises'
 import { availableParallelism, loadavg } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { systemCode } from '../images/errors.ts'
 import { type Finding, look } from './finding.ts'
 
@@ -45,12 +45,11 @@ export function cpusFinding(cpus: number = availableParallelism()): Promise<Find
 export function stateFinding(root: string): Promise<Finding> {
   return look({ id: 'state', title: 'state root', level: 'needed' }, async () => {
     const place = await nearestFolder(root)
-    const reason = await access(place, constants.W_OK | constants.X_OK).then(
-      () => undefined,
-      (error: unknown) => systemCode(error) ?? 'unknown error',
-    )
-    if (reason !== undefined) {
-      const detail = `${place} cannot be written (${reason}).`
+    try {
+      // Only a real folder tells: permissions say nothing of read-only and special file systems.
+      await rmdir(await mkdtemp(join(place, '.boxlab-doctor-')))
+    } catch (error) {
+      const detail = `${place} cannot be written (${systemCode(error) ?? String(error)}).`
       return { outcome: 'failed', detail, remedy: 'Set BOXLAB_HOME to a folder that you can write to.' }
     }
     const { bavail, bsize } = await statfs(place)

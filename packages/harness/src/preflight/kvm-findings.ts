@@ -34,11 +34,16 @@ function tierFinding(tier: Tier, { verdict, insnEmulation }: KvmPreflight): Find
     detail: tier.detail,
     ...(tier.remedy && { remedy: tier.remedy }),
     ...(failed && { limit: emulates ? slow : `${slow}; firmware boxes run under TCG too` }),
-    ...(tier.id === 'long-mode' && insnEmulation ? { facts: { insnEmulation } } : {}),
+    ...(tier.id === 'long-mode' && insnEmulation ? { facts: { insnEmulation: withoutNulls(insnEmulation) } } : {}),
     durationMs: tier.durationMs,
   }
 }
 
 function about(id: string, title: string): About {
   return { id: `kvm-${id}`, title, level: 'wanted' }
+}
+
+/** The runtime writes null for what it did not measure; here that is absent. */
+function withoutNulls(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_, part: unknown) => (part === null ? undefined : part)))
 }

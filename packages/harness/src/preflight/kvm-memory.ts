@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { release } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -62,12 +63,21 @@ export async function rememberPreflight(root: string, device: DeviceIdentity, pr
   const beside = `${path}.${randomBytes(4).toString('hex')}`
   const kept: KeptAnswer = { version, device, testedAt: new Date().toISOString(), preflight }
   try {
-    await mkdir(dirname(path), { recursive: true })
+    await makeFolder(dirname(path))
     await writeFile(beside, `${JSON.stringify(kept, null, 2)}\n`)
     await rename(beside, path)
   } catch {
     await rm(beside, { force: true }).catch(() => {})
   }
+}
+
+/** Not `recursive`: Node's never returns on file systems that say ENOENT for what cannot be made there, as /proc does. */
+async function makeFolder(path: string): Promise<void> {
+  const above = dirname(path)
+  if (!existsSync(above)) await makeFolder(above)
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
 }
 
 /** One file for a device and a user, whatever else changes: old answers are overwritten, not collected. */

@@ -1,4 +1,4 @@
-import type { AcceleratorChoice } from './accelerator.ts'
+import { type AcceleratorChoice, chooseAccelerator, type KvmAnswer } from './accelerator.ts'
 import type { Finding } from './finding.ts'
 
 /** What a run can require of its host. Each is one word of `--require`. */
@@ -8,8 +8,8 @@ export type Requirement = (typeof requirements)[number]
 /** What each means, for help texts. */
 export const requirementMeanings: { readonly [name in Requirement]: string } = {
   boot: 'Linux boxes boot, under whatever accelerator',
-  kvm: 'Linux boxes run under KVM, on the processor itself',
-  'firmware-kvm': 'firmware boxes run under KVM',
+  kvm: 'Linux boxes run under KVM',
+  'firmware-kvm': 'firmware boxes can run under KVM',
   busybox: 'bare boxes have a shell',
   vsock: 'the host has vhost-vsock',
   tun: 'the host has net/tun',
@@ -21,10 +21,10 @@ export interface BoxAccelerators {
   readonly firmware: AcceleratorChoice
 }
 
-/** What is known of the host when a requirement is looked at; no accelerators where the runtime does not load. */
+/** What is known of the host when a requirement is looked at; nothing of KVM where the runtime does not load. */
 export interface Known {
   readonly findings: readonly Finding[]
-  readonly boxes?: BoxAccelerators
+  readonly kvm?: KvmAnswer | undefined
 }
 
 /** Whether a word names a requirement. */
@@ -33,30 +33,21 @@ export function isRequirement(word: string): word is Requirement {
 }
 
 /** Why the host does not give what is required, in one sentence; undefined where it does. */
-export function unmet(requirement: Requirement, { findings, boxes }: Known): string | undefined {
-  switch (requirement) {
-    case 'boot':
-      return sentence(requirement, findings.find(({ id, outcome }) => bootNeeds.has(id) && outcome === 'failed'))
-    case 'kvm':
-      return underKvm(requirement, 'Linux', boxes?.linux)
-    case 'firmware-kvm':
-      return underKvm(requirement, 'firmware', boxes?.firmware)
-    case 'busybox':
-    case 'vsock':
-    case 'tun':
-      return sentence(requirement, findings.find(({ id, outcome }) => id === requirement && outcome !== 'ok'))
-  }
+export function unmet(requirement: Requirement, { findings, kvm }: Known): string | undefined {
+  if (requirement === 'kvm') return underKvm(requirement, 'linux', kvm)
+  if (requirement === 'firmware-kvm') return underKvm(requirement, 'firmware', kvm)
+  const missing =
+    requirement === 'boot'
+      ? findings.find(({ id, outcome }) => bootNeeds.has(id) && outcome === 'failed')
+      : findings.find(({ id, outcome }) => id === requirement && outcome !== 'ok')
+  return missing && `\`${requirement}\` is required: ${missing.title}: ${missing.detail}`
 }
 
 // What is needed for any box is looked at in any case.
 const bootNeeds: ReadonlySet<string> = new Set(['kernel', 'memory'])
 
-function underKvm(requirement: Requirement, guest: string, choice: AcceleratorChoice | undefined): string | undefined {
-  if (choice && 'accel' in choice && choice.accel === 'kvm') return undefined
-  const why = choice ? ('reason' in choice ? choice.reason : choice.refusal) : 'the native runtime does not load'
-  return `\`${requirement}\` is required, and ${guest} boxes do not run under KVM here: ${why}`
-}
-
-function sentence(requirement: Requirement, missing: Finding | undefined): string | undefined {
-  return missing && `\`${requirement}\` is required: ${missing.title}: ${missing.detail}`
+function underKvm(requirement: Requirement, guest: 'linux' | 'firmware', kvm: KvmAnswer | undefined): string | undefined {
+  if (!kvm) return `\`${requirement}\` is required, and KVM was not tested, since the native runtime does not load`
+  const choice = chooseAccelerator('kvm', guest, kvm)
+  return 'refusal' in choice ? `\`${requirement}\` is required: ${choice.refusal}` : undefined
 }

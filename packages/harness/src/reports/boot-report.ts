@@ -36,11 +36,16 @@ export function bootReport<Command>(box: Box, outcome: BootOutcome<Command>): Bo
 export function renderBoot({ box, timeline }: BootReport, options: RenderOptions): string {
   const { accelerator, notes, record } = box
   const lines = [
-    ...(accelerator ? [`accelerator: ${accelerator.planned} (asked ${accelerator.asked}): ${accelerator.reason}`] : []),
+    ...(accelerator ? [acceleratorLine(accelerator)] : []),
     ...notes.map((note) => `note: ${note}`),
     ...(record === undefined ? [] : [`record: ${record}`]),
   ]
   return `${renderStageTable(timeline, options)}\n${lines.join('\n')}\n`
+}
+
+function acceleratorLine({ asked, planned, proved, reason }: NonNullable<BoxInfo['accelerator']>): string {
+  const which = proved ?? `${planned}, which was not proved`
+  return `accelerator: ${which}; asked ${asked}: ${reason}`
 }
 
 function errorFacts(error: unknown): NonNullable<BootReport['error']> {

@@ -4,7 +4,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { type BareInitramfs, bareInitramfs, bareModules, debianKernel, type Kernel } from '../../src/images/index.ts'
+import { guestModules } from '../../src/guest-modules.ts'
+import { type BareInitramfs, bareInitramfs, debianKernel, type Kernel } from '../../src/images/index.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const cacheRoot =
@@ -45,7 +46,7 @@ test("Debian's cloud kernel unpacks our initramfs and loads its modules in our o
   const folder = await temporaryFolder()
   const agentPath = join(folder, 'agent')
   await writeFile(agentPath, AGENT)
-  const modules = [...bareModules, 'vmw_vsock_virtio_transport', 'overlay', 'ext4', 'virtio_balloon']
+  const modules = guestModules({ modules: ['virtio_blk', 'virtio_net', 'vmw_vsock_virtio_transport', 'overlay', 'ext4', 'virtio_balloon'] })
   const files = [{ path: '/opt/note', data: 'zażółć' }]
   const initramfs = await bareInitramfs({ agentPath, kernel, modules, files, cacheRoot: folder })
   skip(

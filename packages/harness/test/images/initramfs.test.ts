@@ -34,6 +34,12 @@ beforeEach(async () => {
   options = {
     agentPath: await put('agent', tinyStaticProgram('agent')),
     kernel: { sha256: 'ab'.repeat(32), version: RELEASE, modulesDir },
+    modules: [
+      'virtio_pci',
+      'virtio_console',
+      'virtio_rng',
+      ...['virtio_blk', 'virtio_net', 'pvpanic_pci', 'pvpanic', 'virtio_mmio'].map((name) => ({ name, optional: true })),
+    ],
     busyboxPath: null,
     cacheRoot: join(folder, 'cache'),
   }

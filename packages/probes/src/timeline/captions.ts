@@ -4,7 +4,7 @@ import type { BoxFacts, Ending, Timeline } from './timeline.ts'
 import type { StageId } from './vocabulary.ts'
 
 /** The line above the table: which box, on what, how often. */
-export function headLines({ box }: Timeline): string[] {
+export function headLines({ box }: Timeline, width: number): string[] {
   const parts = [
     `box ${nameOf(box)}`,
     `accelerator ${acceleratorOf(box)}`,
@@ -13,7 +13,7 @@ export function headLines({ box }: Timeline): string[] {
     ...(box.kind === 'restored' ? ['from template'] : []),
     'n=1',
   ]
-  return [asDisplayText(parts.join(' · '))]
+  return wrap(asDisplayText(parts.join(' · ')), width)
 }
 
 function nameOf({ id, name }: BoxFacts): string {
@@ -37,7 +37,7 @@ function hostOf({ host: { cpuModel, cpus, kernel } }: BoxFacts): string {
 }
 
 /** What stands below the table: where it died, what is missing, what overlaps, what is doubtful. */
-export function footLines(timeline: Timeline): string[] {
+export function footLines(timeline: Timeline, width: number): string[] {
   const lines = [
     ...endingLines(timeline.ending, timeline.box),
     ...overlapLines(timeline),
@@ -51,7 +51,7 @@ export function footLines(timeline: Timeline): string[] {
     ...timeline.findings.map(({ severity, message }) => `${severity}: ${message}`),
     ...diagnosticLines(timeline),
   ]
-  return lines.length === 0 ? [] : ['', ...lines.map(asDisplayText)]
+  return lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrap(asDisplayText(line), width))]
 }
 
 function endingLines(ending: Ending, box: BoxFacts): string[] {
@@ -79,7 +79,8 @@ function overlapLines({ stages }: Timeline): string[] {
   return stages.flatMap((stage, index) => {
     if (stage.state !== 'reached') return []
     const later = stage.overlaps.filter(({ id }) => (order.get(id) ?? 0) > index)
-    return later.map(({ id, ms }) => `overlap: ${stage.id} and ${id} ran together for ${ms.toFixed(1)} ms`)
+    const others = later.map(({ id, ms }) => `${id} ${ms.toFixed(1)} ms`)
+    return others.length === 0 ? [] : [`overlap: ${stage.id} with ${others.join(', ')}`]
   })
 }
 
@@ -101,4 +102,18 @@ export function diagnosticLine({ name, file, count, lines, detail, meaning }: Di
       ? ''
       : `, line${lines.length === 1 ? '' : 's'} ${lines.join(', ')}${count > lines.length ? ', …' : ''}`
   return `${file}: ${what} (${count}×${where}): ${meaning}`
+}
+
+/** Breaks a line at blanks; what goes on is indented. A word longer than the width stays whole. */
+export function wrap(line: string, width: number): string[] {
+  const lines: string[] = []
+  let current = ''
+  for (const word of line.split(' ')) {
+    const longer = current === '' ? word : `${current} ${word}`
+    if (longer.length > width && current.trim() !== '') {
+      lines.push(current)
+      current = `  ${word}`
+    } else current = longer
+  }
+  return [...lines, current]
 }

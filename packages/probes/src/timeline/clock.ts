@@ -47,12 +47,15 @@ export const RECEIPT_LAG_NS = 20e6
  */
 export const PRINTK_SKEW_NS = 50e6
 
+/** Reading a clock takes time: no exchange is more exact than this, in ns. */
+export const READ_ERROR_NS = 500
+
 /** The anchors that pings to the agent give: the guest read its clock somewhere between send and receipt. */
 export function pingAnchors(samples: readonly ClockSample[]): ClockAnchor[] {
   return samples.map(({ hostSendNs, guestNs, hostRecvNs }) => ({
     guestNs,
     hostNs: (hostSendNs + hostRecvNs) / 2,
-    errorNs: (hostRecvNs - hostSendNs) / 2,
+    errorNs: Math.max((hostRecvNs - hostSendNs) / 2, READ_ERROR_NS),
   }))
 }
 

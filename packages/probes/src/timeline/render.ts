@@ -20,12 +20,13 @@ const HEADINGS = { stage: 'stage', start: 'from start ms', duration: 'duration m
  * Stages overlap, so there is no total. The same text serves a terminal and a pull request.
  */
 export function renderStageTable(timeline: Timeline, options: RenderOptions = {}): string {
-  const { width = 100, color = false } = options
+  const { width: asked = 100, color = false } = options
+  const width = Math.max(asked, MIN_WIDTH)
   const lines = [
-    ...headLines(timeline),
+    ...headLines(timeline, width),
     '',
-    ...tableLines(timeline, Math.max(width, MIN_WIDTH), color),
-    ...footLines(timeline),
+    ...tableLines(timeline, width, color),
+    ...footLines(timeline, width),
   ]
   return `${lines.join('\n')}\n`
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readJsonLines, readJsonLinesFrom } from '../../src/index.ts'
 
@@ -7,7 +7,11 @@ const any = (value: unknown): { value: unknown } => ({ value })
 
 function read(text: string): { items: unknown[]; lines: number; names: [string, number, readonly number[]][] } {
   const { items, lines, diagnostics } = readJsonLines(text, FILE, any)
-  return { items: items.map(({ value }) => value), lines, names: diagnostics.map(({ name, count, lines: at }) => [name, count, at]) }
+  return {
+    items: items.map(({ value }) => value),
+    lines,
+    names: diagnostics.map(({ name, count, lines: at }) => [name, count, at]),
+  }
 }
 
 describe('readJsonLines', () => {
@@ -29,7 +33,10 @@ describe('readJsonLines', () => {
 
   it('takes text that is not UTF-8 for no JSON', () => {
     const bytes = Uint8Array.of(0x22, 0xff, 0x22, 0x0a)
-    expect(readJsonLines(bytes, FILE, any)).toMatchObject({ items: [], diagnostics: [{ name: 'bad-json', severity: 'data-loss' }] })
+    expect(readJsonLines(bytes, FILE, any)).toMatchObject({
+      items: [],
+      diagnostics: [{ name: 'bad-json', severity: 'data-loss' }],
+    })
   })
 
   it('drops a line over the cap with a diagnostic', () => {
@@ -49,7 +56,11 @@ describe('readJsonLines', () => {
         const text = values.map((value) => `${JSON.stringify(value)}\n`).join('')
         const ends = [...cuts.map((cut) => Math.min(cut, text.length)), text.length].toSorted((a, b) => a - b)
         const pieces = ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end))
-        const expected = { items: values.map((value) => JSON.parse(JSON.stringify({ value }))), lines: values.length, diagnostics: [] }
+        const expected = {
+          items: values.map((value) => JSON.parse(JSON.stringify({ value }))),
+          lines: values.length,
+          diagnostics: [],
+        }
         expect(readJsonLines(pieces, FILE, any)).toEqual(expected)
       }),
     )

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type InputLine, splitLines } from '../../src/input/line-splitter.ts'
 
@@ -40,8 +40,15 @@ describe('splitLines', () => {
       [3, 9, 'e', false, false],
     ]
     expect(textsOf('abc\nabcd\ne', 3)).toEqual(expected)
-    const single = linesOf([...encoder.encode('abc\nabcd\ne')].map((byte) => Uint8Array.of(byte)), 3)
-    expect(single.map(({ tooLong, byteOffset }) => [tooLong, byteOffset])).toEqual([[false, 0], [true, 4], [false, 9]])
+    const single = linesOf(
+      [...encoder.encode('abc\nabcd\ne')].map((byte) => Uint8Array.of(byte)),
+      3,
+    )
+    expect(single.map(({ tooLong, byteOffset }) => [tooLong, byteOffset])).toEqual([
+      [false, 0],
+      [true, 4],
+      [false, 9],
+    ])
   })
 
   it('gives the same lines however the input is cut', () => {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findConsoleProblems, findConsoleProblemsIn, scanConsole } from '../../src/index.ts'
 

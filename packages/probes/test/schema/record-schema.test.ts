@@ -20,9 +20,23 @@ const boot = aBootJson()
 const mark = { mark: 'spawn', source: 'runtime', clock: 'host', atNs: 5 }
 const valid: readonly (readonly [string, unknown])[] = [
   ['boot', boot],
-  ['boot', { version: 1, boxId: 'b', host: boot['host'], startedAt: '2026-11-30T21:22:20Z', startNs: 0, outcome: 'running' }],
-  ['boot', { ...boot, outcome: 'failed', exit: { signal: 9 }, error: { code: 'ERR_BOX_PANIC', message: 'x', stage: 'kernel', stageMs: 0.5 } }],
-  ['boot', { ...boot, name: 'n', exit: { code: 0 }, owner: { pid: 7, startTicks: 12 }, accelerator: { asked: 'auto' } }],
+  [
+    'boot',
+    { version: 1, boxId: 'b', host: boot['host'], startedAt: '2026-11-30T21:22:20Z', startNs: 0, outcome: 'running' },
+  ],
+  [
+    'boot',
+    {
+      ...boot,
+      outcome: 'failed',
+      exit: { signal: 9 },
+      error: { code: 'ERR_BOX_PANIC', message: 'x', stage: 'kernel', stageMs: 0.5 },
+    },
+  ],
+  [
+    'boot',
+    { ...boot, name: 'n', exit: { code: 0 }, owner: { pid: 7, startTicks: 12 }, accelerator: { asked: 'auto' } },
+  ],
   ['boot', { ...boot, plan: { anything: [1, { goes: true }] }, startedAt: '2026-11-30T21:22:20.123+01:00' }],
   ['mark', mark],
   ['mark', { ...mark, mark: 'user:config-loaded', errorNs: 12, detail: { line: 'x' } }],
@@ -77,24 +91,43 @@ describe('the schema of the record', () => {
     expect(validate?.({ ...boot, version: 2 })).toBe(false)
   })
 
-  it.each(valid.filter(([definition]) => definition === 'mark'))('agrees with the reader of marks: %s %j', (_, value) => {
-    expect(readMarks(JSON.stringify(value))).toMatchObject({ items: { length: 1 }, diagnostics: [] })
-  })
+  it.each(valid.filter(([definition]) => definition === 'mark'))(
+    'agrees with the reader of marks: %s %j',
+    (_, value) => {
+      expect(readMarks(JSON.stringify(value))).toMatchObject({ items: { length: 1 }, diagnostics: [] })
+    },
+  )
 
-  it('agrees with the readers of boot.json and of the clock', () => {
-    for (const [definition, value] of valid) {
-      if (definition === 'boot') expect(readBoot(JSON.stringify(value)).diagnostics).toEqual([])
-      if (definition === 'clock') expect(readClock(JSON.stringify(value)).diagnostics).toEqual([])
-    }
-  })
+  it.each(valid.filter(([definition]) => definition === 'boot'))(
+    'agrees with the reader of boot.json: %s %j',
+    (_, value) => {
+      expect(readBoot(JSON.stringify(value)).diagnostics).toEqual([])
+    },
+  )
+
+  it.each(valid.filter(([definition]) => definition === 'clock'))(
+    'agrees with the reader of the clock: %s %j',
+    (_, value) => {
+      expect(readClock(JSON.stringify(value))).toMatchObject({ items: { length: 1 }, diagnostics: [] })
+    },
+  )
 })
 
 describe('docs/record.md', () => {
   const page = readFileSync(new URL('../../../../docs/record.md', import.meta.url), 'utf8')
-  const blocks = [...page.matchAll(/```json (\w+)\n([^]*?)```/g)].map(([, definition = '', text = '']) => [definition, text] as const)
+  const blocks = [...page.matchAll(/```json (\w+)\n([^]*?)```/g)].map(
+    ([, definition = '', text = '']) => [definition, text] as const,
+  )
 
   it('shows every file of the record', () => {
-    expect(blocks.map(([definition]) => definition)).toEqual(['boot', 'mark', 'consoleIndex', 'qmp', 'counters', 'clock'])
+    expect(blocks.map(([definition]) => definition)).toEqual([
+      'boot',
+      'mark',
+      'consoleIndex',
+      'qmp',
+      'counters',
+      'clock',
+    ])
   })
 
   it.each(blocks)('shows a %s that the schema takes', (definition, text) => {
@@ -103,7 +136,10 @@ describe('docs/record.md', () => {
   })
 
   it('names every mark and every stage', () => {
-    const definitions = schema['$defs'] as { readonly markId: { readonly anyOf: readonly [{ readonly enum: string[] }] }; readonly stageId: { readonly enum: string[] } }
+    const definitions = schema['$defs'] as {
+      readonly markId: { readonly anyOf: readonly [{ readonly enum: string[] }] }
+      readonly stageId: { readonly enum: string[] }
+    }
     const ids = [...definitions.markId.anyOf[0].enum, ...definitions.stageId.enum]
     expect(ids.filter((id) => !page.includes(`\`${id}\``))).toEqual([])
   })

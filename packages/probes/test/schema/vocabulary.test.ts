@@ -1,6 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { BOOT_KINDS, isKnownMark, MARK_CLOCKS, MARK_SOURCES, MARKS, METRICS, METRIC_NAMES, STAGE_IDS, STAGES, USER_MARK_PREFIX } from '../../src/index.ts'
+import {
+  BOOT_KINDS,
+  isKnownMark,
+  MARK_CLOCKS,
+  MARK_SOURCES,
+  MARKS,
+  METRICS,
+  METRIC_NAMES,
+  STAGE_IDS,
+  STAGES,
+  USER_MARK_PREFIX,
+} from '../../src/index.ts'
 
 interface Entry {
   readonly [field: string]: unknown
@@ -25,15 +36,15 @@ interface RecordSchema {
   }
 }
 
-function read<T>(name: string): T {
-  return JSON.parse(readFileSync(new URL(`../../schema/${name}`, import.meta.url), 'utf8')) as T
+function read(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`../../schema/${name}`, import.meta.url), 'utf8'))
 }
 
-const marks = read<MarksFile>('marks.json')
-const stages = read<StagesFile>('stages.json')
-const record = read<RecordSchema>('record-v1.schema.json')
+const marks = read('marks.json') as MarksFile
+const stages = read('stages.json') as StagesFile
+const record = read('record-v1.schema.json') as RecordSchema
 
-function without<T extends Entry>(entry: T, ...names: readonly string[]): { [field: string]: unknown } {
+function without(entry: Entry, ...names: readonly string[]): { [field: string]: unknown } {
   return Object.fromEntries(Object.entries(entry).filter(([name]) => !['meaning', ...names].includes(name)))
 }
 
@@ -52,8 +63,12 @@ describe('the vocabulary', () => {
   it('has the same metrics in the schema file and in the package, each named at its stage', () => {
     expect(stages.metrics.map((metric) => without(metric))).toEqual(METRICS)
     expect(METRICS.map(({ name }) => name)).toEqual(METRIC_NAMES)
-    const atStages = Object.fromEntries(stages.stages.flatMap(({ id, metric }) => (metric === undefined ? [] : [[metric, id]])))
-    const ofStages = Object.fromEntries(stages.metrics.flatMap(({ name, stage }) => (stage === undefined ? [] : [[name, stage]])))
+    const atStages = Object.fromEntries(
+      stages.stages.flatMap(({ id, metric }) => (metric === undefined ? [] : [[metric, id]])),
+    )
+    const ofStages = Object.fromEntries(
+      stages.metrics.flatMap(({ name, stage }) => (stage === undefined ? [] : [[name, stage]])),
+    )
     expect(atStages).toEqual(ofStages)
   })
 
@@ -65,13 +80,18 @@ describe('the vocabulary', () => {
   })
 
   it('says what each of them means in one sentence', () => {
-    for (const { meaning } of [...marks.marks, ...stages.stages, ...stages.metrics]) expect(meaning).toMatch(/^[A-Za-z].{10,}\.$/)
+    for (const { meaning } of [...marks.marks, ...stages.stages, ...stages.metrics])
+      expect(meaning).toMatch(/^[A-Za-z].{10,}\.$/)
   })
 
   it('bounds every stage and metric by marks that it has', () => {
     const spans = [...STAGES, ...METRICS.filter((metric) => 'from' in metric)]
-    for (const { from, to } of spans) expect([from, to].map(isKnownMark)).toEqual([true, true])
-    for (const { elseTo } of STAGES) if (elseTo !== undefined) expect(isKnownMark(elseTo.mark)).toBe(true)
+    const bounds = [
+      ...spans.flatMap(({ from, to }) => [from, to]),
+      ...STAGES.flatMap(({ elseTo }) => elseTo?.mark ?? []),
+    ]
+    expect(bounds.filter((mark) => !isKnownMark(mark))).toEqual([])
+    expect(bounds.length).toBeGreaterThan(40)
   })
 
   it('knows its marks from names that every object has', () => {

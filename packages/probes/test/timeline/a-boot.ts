@@ -9,7 +9,12 @@ export function at(ms: number, mark: string, source: MarkSource = 'runtime', mor
 }
 
 /** A mark on the guest's clock, `ms` after the guest's start. */
-export function guestAt(ms: number, mark: string, source: MarkSource = 'systemd', more: Partial<MarkLine> = {}): MarkLine {
+export function guestAt(
+  ms: number,
+  mark: string,
+  source: MarkSource = 'systemd',
+  more: Partial<MarkLine> = {},
+): MarkLine {
   return { mark, source, clock: 'guest', atNs: Math.round(ms * 1e6), ...more }
 }
 
@@ -26,7 +31,10 @@ export function bareMarks(): MarkLine[] {
     at(24, 'engine-main', 'qmp'),
     at(64, 'qmp-ready', 'qmp'),
     at(66, 'vm-start', 'qmp'),
-    at(266, 'kernel-first-line', 'console', { errorNs: 500_000, detail: { line: '[    0.000000] Linux version 6.1.0-57-cloud-amd64 (gcc)' } }),
+    at(266, 'kernel-first-line', 'console', {
+      errorNs: 500_000,
+      detail: { line: '[    0.000000] Linux version 6.1.0-57-cloud-amd64 (gcc)' },
+    }),
     at(1266, 'init-run', 'console', { errorNs: 500_000 }),
     at(1466, 'agent-up', 'console', { errorNs: 500_000 }),
     at(1500, 'agent-ready', 'agent'),

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readBoot, readClock, readMarks } from '../../src/index.ts'
 import { aBootJson, jsonLines } from './a-boot.ts'
@@ -34,7 +34,10 @@ describe('readMarks', () => {
   })
 
   it('keeps a mark that it does not know, and names it unless it is the user’s', () => {
-    const lines = [{ ...MARK, mark: 'user:mine' }, { ...MARK, mark: 'warp' }]
+    const lines = [
+      { ...MARK, mark: 'user:mine' },
+      { ...MARK, mark: 'warp' },
+    ]
     const { items, diagnostics } = readMarks(jsonLines(lines))
     expect(items).toEqual(lines)
     expect(diagnostics).toMatchObject([{ name: 'unknown-mark', detail: 'warp', lines: [2] }])
@@ -65,7 +68,9 @@ describe('readClock', () => {
   })
 
   it('names a field that it does not know', () => {
-    expect(readClock(jsonLines([{ ...SAMPLE, seq: 1 }])).diagnostics).toMatchObject([{ name: 'unknown-field', detail: 'seq' }])
+    expect(readClock(jsonLines([{ ...SAMPLE, seq: 1 }])).diagnostics).toMatchObject([
+      { name: 'unknown-field', detail: 'seq' },
+    ])
   })
 })
 
@@ -88,7 +93,13 @@ describe('readBoot', () => {
 
   it('leaves out what is wrong, and names it', () => {
     const { boot, diagnostics } = readBoot(
-      JSON.stringify({ boxId: 7, host: { cpus: 'two', kernel: '6.1' }, engine: 'qemu', outcome: 'fine', exit: { code: 1.5, signal: {} } }),
+      JSON.stringify({
+        boxId: 7,
+        host: { cpus: 'two', kernel: '6.1' },
+        engine: 'qemu',
+        outcome: 'fine',
+        exit: { code: 1.5, signal: {} },
+      }),
     )
     expect(boot).toEqual({ host: { kernel: '6.1' }, exit: {} })
     expect(diagnostics.map(({ name, detail }) => [name, detail])).toEqual([
@@ -102,7 +113,9 @@ describe('readBoot', () => {
   })
 
   it('names fields that it does not know, also inside', () => {
-    const { diagnostics } = readBoot('{"colour":1,"host":{"gpu":1},"engine":{"x":1},"accelerator":{"x":1},"exit":{"x":1},"error":{"x":1}}')
+    const { diagnostics } = readBoot(
+      '{"colour":1,"host":{"gpu":1},"engine":{"x":1},"accelerator":{"x":1},"exit":{"x":1},"error":{"x":1}}',
+    )
     expect(diagnostics.map(({ name, detail }) => `${name} ${detail ?? ''}`)).toEqual([
       'unknown-field colour',
       'unknown-field host.gpu',
@@ -133,9 +146,12 @@ describe('readBoot', () => {
 
   it('never throws on any JSON', () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom(...Object.keys(aBootJson()), 'exit', 'error', '__proto__'), fc.jsonValue()), (value) => {
-        expect(readBoot(JSON.stringify(value)).boot).toBeTypeOf('object')
-      }),
+      fc.property(
+        fc.dictionary(fc.constantFrom(...Object.keys(aBootJson()), 'exit', 'error', '__proto__'), fc.jsonValue()),
+        (value) => {
+          expect(readBoot(JSON.stringify(value)).boot).toBeTypeOf('object')
+        },
+      ),
     )
   })
 })

@@ -23,6 +23,10 @@ const LARGE_CHUNK_BYTES: usize = 64 * 1024;
 /// How long an output may be silent after the exit before whoever still holds it is left alone.
 const HELD: Duration = Duration::from_millis(200);
 
+/// How long an output that was read empty is let fill again. Without it a command that writes small pieces wakes the
+/// agent for each; with it only what follows within this time waits for it, and never beyond the exit.
+const FILL: Duration = Duration::from_millis(1);
+
 /// How long a killed command may keep its streams.
 const KILLED: Duration = Duration::from_secs(5);
 
@@ -143,6 +147,9 @@ async fn pump(mut from: Descriptor, mut to: Stream, mut exited: watch::Receiver<
         if to.write_all(&chunk[..length]).await.is_err() {
             // The host wants no more of it: our end closes, and the command learns it from its next write.
             return false;
+        }
+        if length < chunk.len() {
+            let _ = timeout(FILL, exited.wait_for(|exited| *exited)).await;
         }
         grow(&mut chunk, length);
     };

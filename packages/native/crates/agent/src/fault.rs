@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use boxlab_protocol::Refusal;
 
+use crate::launch::Step;
+
 /// Why a request was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
@@ -47,13 +49,18 @@ pub enum Fault {
         command: String,
     },
     /// The command could not be started for another reason.
-    #[error("the command {command} could not be started: {error}")]
+    #[error("the command {command} could not be started, {step} failed: {error}")]
     Spawn {
         /// As it was asked for.
         command: String,
+        /// What failed.
+        step: Step,
         /// What the kernel said.
         error: io::Error,
     },
+    /// A text that no system call takes.
+    #[error("{0:?} has a NUL in it, and no argument, variable or path of a command can")]
+    Nul(String),
     /// The working directory of a command is not one.
     #[error("the working directory {path} of the command is not usable: {error}")]
     WorkingDirectory {

@@ -123,7 +123,7 @@ fn raise_loopback() -> io::Result<()> {
 }
 
 /// Makes commands begin as under any init, whatever the agent was given: default dispositions, and no descriptor but
-/// their own three. Only SIGPIPE stays ignored here, which the standard library gives back when it starts a command.
+/// their own three. Only SIGPIPE stays ignored, until a command is started.
 pub fn let_commands_inherit_nothing() {
     for signal in 1..=libc::SIGRTMAX() {
         if ![libc::SIGPIPE, libc::SIGKILL, libc::SIGSTOP].contains(&signal) {

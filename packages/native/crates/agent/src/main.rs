@@ -5,6 +5,7 @@
 
 mod archive;
 mod attach;
+mod channel;
 mod clock;
 mod console;
 mod descriptor;
@@ -13,6 +14,7 @@ mod exec;
 mod fault;
 mod files;
 mod init;
+mod launch;
 mod modules;
 mod port;
 mod power;

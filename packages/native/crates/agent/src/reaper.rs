@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Pid, WaitOptions, WaitStatus, wait};
@@ -59,11 +58,10 @@ impl Reaper {
         Ok(reaper)
     }
 
-    /// Starts a command. Nobody else may wait for it.
-    pub fn spawn(&self, command: &mut Command) -> io::Result<Running> {
+    /// Starts a process with `launch`, which must not await, and waits for it. Nobody else may.
+    pub fn start_one<E>(&self, launch: impl FnOnce() -> Result<Pid, E>) -> Result<Running, E> {
         let since_ns = clock::monotonic_ns();
-        let child = command.spawn()?;
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
+        let pid = launch()?;
         let (tell, ended) = oneshot::channel();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(pid, tell);
         Ok(Running { pid, since_ns, ended })

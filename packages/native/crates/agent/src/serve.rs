@@ -4,19 +4,15 @@ use std::io;
 use std::sync::Arc;
 
 use boxlab_protocol::frame::{self, FrameError};
-use boxlab_protocol::mux::{self, Stream};
+use boxlab_protocol::mux::Stream;
 use boxlab_protocol::{Hello, Module, PROTOCOL_VERSION, Ping, Pong, Refusal, Reply, Request};
 use serde::Serialize;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufStream};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use crate::attach::Attachments;
 use crate::fault::Fault;
 use crate::reaper::Reaper;
-use crate::{archive, clock, dial, exec, files, power};
-
-/// Small reads and writes of the multiplexer meet in buffers of this size. It is the most that the kernel takes in
-/// one write to a virtio port (drivers/char/virtio_console.c), and each write costs an exit to the host.
-const CHANNEL_BYTES: usize = 32 * 1024;
+use crate::{archive, channel, clock, dial, exec, files, power};
 
 /// What lives as long as the agent.
 #[derive(Debug)]
@@ -49,8 +45,7 @@ where
 {
     let serving_ns = clock::monotonic_ns();
     let session = Arc::new(Session { agent, attachments: Attachments::default(), serving_ns });
-    let channel = BufStream::with_capacity(CHANNEL_BYTES, CHANNEL_BYTES, channel);
-    mux::serve(channel, |stream| {
+    channel::serve(channel, |stream| {
         let session = Arc::clone(&session);
         tokio::spawn(async move {
             // A stream that fails concerns nobody but the one who opened it, and he sees its end.

@@ -1,21 +1,18 @@
 //! From a request to a running process.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use boxlab_protocol::Exec;
-use rustix::fs::{Access, access};
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
-use rustix::process::{Gid, Uid, ioctl_tiocsctty, setsid};
-use rustix::stdio::stdin;
-use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
+use rustix::process::{Gid, Uid};
 
 use crate::descriptor::Descriptor;
 use crate::fault::Fault;
+use crate::launch::{Failure, Plan, Step, launch};
 use crate::pty;
 use crate::reaper::{Reaper, Running};
 use crate::users::{self, Identity};
@@ -44,116 +41,100 @@ pub struct Spawned {
 pub fn spawn(exec: &Exec, reaper: &Reaper) -> Result<Spawned, Fault> {
     let program = exec.argv.first().ok_or(Fault::EmptyArgv)?;
     let identity = users::resolve(exec.user.as_deref())?;
-    let ends = Ends::open(exec, &identity).map_err(|error| Fault::System { doing: "make the command's streams", error })?;
-
-    let mut command = Command::new(program);
-    command.args(&exec.argv[1..]).env_clear().env("PATH", PATH).env("HOME", &identity.home);
-    command.env("TERM", if exec.pty.is_some() { "xterm" } else { "linux" });
-    command.envs(exec.env.iter().map(|(name, value)| (name, value)));
-    command.current_dir(exec.cwd.as_deref().unwrap_or("/"));
-    command.stdin(ends.stdin).stdout(ends.stdout).stderr(ends.stderr);
-    enter(&mut command, exec.pty.is_some(), exec.user.is_some().then_some(identity));
-
-    let running = reaper.spawn(&mut command).map_err(|error| explain(error, exec, program))?;
-    // The command holds the child's ends; an end of output needs them closed here.
-    drop(command);
-    let open = |fd| Descriptor::new(fd).map_err(|error| Fault::System { doing: "watch the command's streams", error });
-    let [stdin, stdout] = match ends.ours {
-        Ours::Terminal(master) => {
-            let terminal = open(master)?;
-            [terminal.clone(), terminal]
-        }
-        Ours::Pipes { stdin, stdout, stderr } => {
-            return Ok(Spawned { running, stdin: open(stdin)?, stdout: open(stdout)?, stderr: Some(open(stderr)?) });
-        }
+    let env = environment(exec, &identity);
+    // The last of a name counts; the defaults come first, so that there is one.
+    let path = env.iter().rev().find(|(name, _)| *name == "PATH").map_or(PATH, |(_, value)| value);
+    let cwd = exec.cwd.as_deref().unwrap_or("/");
+    let ends = Ends::open(exec, &identity);
+    let ends = ends.map_err(|error| Fault::System { doing: "make the command's streams", error })?;
+    let plan = Plan {
+        programs: programs(program, path)?,
+        argv: exec.argv.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?,
+        env: env.iter().map(|(name, value)| text(&format!("{name}={value}"))).collect::<Result<_, _>>()?,
+        cwd: text(cwd)?,
+        stdio: ends.theirs,
+        terminal: exec.pty.is_some(),
+        user: exec.user.is_some().then(|| {
+            let groups = identity.groups.iter().map(|gid| Gid::from_raw(*gid)).collect();
+            (Uid::from_raw(identity.uid), Gid::from_raw(identity.gid), groups)
+        }),
     };
-    Ok(Spawned { running, stdin, stdout, stderr: None })
+    let running = reaper.start_one(|| launch(&plan)).map_err(|failure| explain(failure, &plan, program, path, cwd))?;
+    // An end of output needs the command's ends closed here.
+    drop(plan);
+    Ok(Spawned { running, stdin: ends.stdin, stdout: ends.stdout, stderr: ends.stderr })
 }
 
-/// The child's ends of the streams, and ours.
+/// The defaults, and what the request sets in their place or beside them.
+fn environment<'a>(exec: &'a Exec, identity: &'a Identity) -> Vec<(&'a str, &'a str)> {
+    let term = if exec.pty.is_some() { "xterm" } else { "linux" };
+    let mut env = vec![("PATH", PATH), ("HOME", &identity.home), ("TERM", term)];
+    for (name, value) in &exec.env {
+        match env.iter_mut().find(|(there, _)| there == name) {
+            Some((_, there)) => *there = value,
+            None => env.push((name, value)),
+        }
+    }
+    env
+}
+
+/// The files that a command's name can mean. A name with a slash means itself.
+fn programs(program: &str, path: &str) -> Result<Vec<CString>, Fault> {
+    match program {
+        // No file has no name, though joined to a folder it would be the folder.
+        "" => Ok(Vec::new()),
+        _ if program.contains('/') => Ok(vec![text(program)?]),
+        _ => path.split(':').map(|folder| text(&Path::new(folder).join(program).to_string_lossy())).collect(),
+    }
+}
+
+fn text(text: &str) -> Result<CString, Fault> {
+    CString::new(text).map_err(|_| Fault::Nul(text.to_owned()))
+}
+
+/// The command's ends of the streams, and ours.
 struct Ends {
-    stdin: Stdio,
-    stdout: Stdio,
-    stderr: Stdio,
-    ours: Ours,
-}
-
-enum Ours {
-    Terminal(OwnedFd),
-    Pipes { stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd },
+    theirs: [OwnedFd; 3],
+    stdin: Descriptor,
+    stdout: Descriptor,
+    stderr: Option<Descriptor>,
 }
 
 impl Ends {
     fn open(exec: &Exec, identity: &Identity) -> io::Result<Self> {
         if let Some(size) = exec.pty {
             let pty = pty::open(size, identity)?;
-            let (stdin, stdout) = (pty.slave.try_clone()?, pty.slave.try_clone()?);
-            let ours = Ours::Terminal(pty.master);
-            return Ok(Self { stdin: stdin.into(), stdout: stdout.into(), stderr: pty.slave.into(), ours });
+            let theirs = [pty.slave.try_clone()?, pty.slave.try_clone()?, pty.slave];
+            let terminal = Descriptor::new(pty.master)?;
+            return Ok(Self { theirs, stdin: terminal.clone(), stdout: terminal, stderr: None });
         }
-        let (theirs_in, stdin) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (stdout, theirs_out) = pipe_with(PipeFlags::CLOEXEC)?;
-        let (stderr, theirs_err) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (their_stdin, stdin) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (stdout, their_stdout) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (stderr, their_stderr) = pipe_with(PipeFlags::CLOEXEC)?;
         for pipe in [&stdout, &stderr] {
             // A smaller pipe is slower and as right.
             let _ = fcntl_setpipe_size(pipe, PIPE_BYTES);
         }
-        let ours = Ours::Pipes { stdin, stdout, stderr };
-        Ok(Self { stdin: theirs_in.into(), stdout: theirs_out.into(), stderr: theirs_err.into(), ours })
+        let [stdin, stdout, stderr] = [Descriptor::new(stdin)?, Descriptor::new(stdout)?, Descriptor::new(stderr)?];
+        Ok(Self { theirs: [their_stdin, their_stdout, their_stderr], stdin, stdout, stderr: Some(stderr) })
     }
 }
 
-/// What the child does before it becomes the command. The standard library has given it its streams and its folder
-/// and cleared its signal mask; its session, terminal and user are left.
-fn enter(command: &mut Command, terminal: bool, identity: Option<Identity>) {
-    let user = identity.map(|identity| {
-        let groups: Vec<Gid> = identity.groups.iter().map(|gid| Gid::from_raw(*gid)).collect();
-        (Uid::from_raw(identity.uid), Gid::from_raw(identity.gid), groups)
-    });
-    let prepare = move || {
-        setsid()?;
-        if terminal {
-            ioctl_tiocsctty(stdin())?;
-        }
-        if let Some((uid, gid, groups)) = &user {
-            set_thread_groups(groups)?;
-            set_thread_gid(*gid)?;
-            set_thread_uid(*uid)?;
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
-    unsafe { command.pre_exec(prepare) };
-}
-
-/// Says which of the things that starting a command needs was missing: the kernel tells one errno for all.
-fn explain(error: io::Error, exec: &Exec, program: &str) -> Fault {
-    let cwd = exec.cwd.as_deref().unwrap_or("/");
-    let not_a_folder = match std::fs::metadata(cwd) {
-        Ok(facts) if facts.is_dir() => None,
-        Ok(_) => Some(io::Error::from_raw_os_error(libc::ENOTDIR)),
-        Err(error) => Some(error),
-    };
+/// Says what was missing, by its name.
+fn explain(failure: Failure, plan: &Plan, program: &str, path: &str, cwd: &str) -> Fault {
     let command = program.to_owned();
-    if let Some(error) = not_a_folder {
-        return Fault::WorkingDirectory { path: cwd.to_owned(), error };
-    }
-    if error.kind() != io::ErrorKind::NotFound {
-        return Fault::Spawn { command, error };
-    }
-    if program.contains('/') {
-        return match Path::new(cwd).join(program).exists() {
-            true => Fault::NoInterpreter { command },
-            false => Fault::CommandNotFound { command, place: String::new() },
-        };
-    }
-    let folders = exec.env.iter().rev().find(|(name, _)| name == "PATH").map_or(PATH, |(_, value)| value);
-    let found = folders.split(':').any(|folder| {
-        let candidate = Path::new(cwd).join(folder).join(program);
-        access(candidate.as_os_str().as_bytes(), Access::EXEC_OK).is_ok()
-    });
-    match found && !program.is_empty() {
-        true => Fault::NoInterpreter { command },
-        false => Fault::CommandNotFound { command, place: format!(" in PATH={folders}") },
+    let error = io::Error::from(failure.errno);
+    match (failure.step, failure.errno) {
+        (Step::Folder, _) => Fault::WorkingDirectory { path: cwd.to_owned(), error },
+        (Step::Program, Errno::NOENT) => {
+            // Relative names are seen from the working directory.
+            let there = |file: &CString| Path::new(cwd).join(file.to_string_lossy().as_ref()).exists();
+            match plan.programs.iter().any(there) {
+                true => Fault::NoInterpreter { command },
+                false if program.contains('/') => Fault::CommandNotFound { command, place: String::new() },
+                false => Fault::CommandNotFound { command, place: format!(" in PATH={path}") },
+            }
+        }
+        (step, _) => Fault::Spawn { command, step, error },
     }
 }

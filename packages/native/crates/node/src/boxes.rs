@@ -42,10 +42,17 @@ impl NativeBox {
 impl NativeBox {
     /// Makes the record folder.
     #[napi(constructor)]
-    pub fn new(env: Env, id: String, record_dir: String, start_ns: BigInt, started_at: String) -> Result<Self> {
-        let owner = env.get_instance_data::<Owner>()?.map_or(0, |owner| owner.0);
-        let made =
-            Machine::create(&id, u64::from(owner), &PathBuf::from(record_dir), ns_of(&start_ns), &started_at);
+    pub fn new(
+        env: Env,
+        id: String,
+        name: Option<String>,
+        record_dir: String,
+        start_ns: BigInt,
+        started_at: String,
+    ) -> Result<Self> {
+        let owner = env.get_instance_data::<Owner>()?.map_or(0, |owner| u64::from(owner.0));
+        let (dir, start_ns) = (PathBuf::from(record_dir), ns_of(&start_ns));
+        let made = Machine::create(&id, name.as_deref(), owner, &dir, start_ns, &started_at);
         Ok(Self { machine: made.map_err(|fault| failure_error(&Failure::from(&fault)))? })
     }
 

@@ -1,6 +1,6 @@
 //! Files of the guest: whole ones, and trees as tar streams.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use boxlab_protocol::mux::Stream;
@@ -118,19 +118,21 @@ fn pack(stream: Stream, from: &Path, name: &Path, folder: bool) -> (Stream, std:
     (bridge.into_inner(), packed.and(ended))
 }
 
+/// Unpacks what the agent sends: a folder begins with an entry `.`, a file is one entry of its name. The guest is not
+/// trusted: no entry may leave the target (`unpack_in` sees to that).
 fn unpack(stream: Stream, to: &Path) -> Result<(), Fault> {
     let fault = |error: std::io::Error| Fault::HostFile { path: to.to_owned(), reason: error.to_string() };
     let mut archive = tar::Archive::new(SyncIoBridge::new(stream));
-    archive.set_preserve_permissions(true);
+    let mut folder = false;
     for entry in archive.entries().map_err(fault)? {
         let mut entry = entry.map_err(fault)?;
-        let path: PathBuf = entry.path().map_err(fault)?.into_owned();
-        let single = path.as_os_str() == "" || path == Path::new(".");
-        let whole = entry.header().entry_type().is_dir() || !single;
-        if whole {
+        entry.set_preserve_permissions(true);
+        folder |= entry.path().map_err(fault)?.as_ref() == Path::new(".");
+        if folder {
             std::fs::create_dir_all(to).map_err(fault)?;
             entry.unpack_in(to).map_err(fault)?;
         } else {
+            std::fs::create_dir_all(to.parent().unwrap_or(to)).map_err(fault)?;
             entry.unpack(to).map_err(fault)?;
         }
     }

@@ -21,9 +21,9 @@ pub struct BootFile {
 
 impl BootFile {
     /// The file of a box that has not been planned yet.
-    pub fn new(box_id: &str, start_ns: u64, started_at: &str) -> Self {
+    pub fn new(box_id: &str, name: Option<&str>, start_ns: u64, started_at: &str) -> Self {
         let pid = std::process::id();
-        let json = json!({
+        let mut json = json!({
             "version": RECORD_VERSION,
             "boxId": box_id,
             "owner": { "pid": pid, "startTicks": start_ticks(pid) },
@@ -32,6 +32,9 @@ impl BootFile {
             "startNs": start_ns,
             "outcome": "running",
         });
+        if let Some(name) = name {
+            json["name"] = json!(name);
+        }
         Self { json, proved: None }
     }
 
@@ -70,11 +73,6 @@ impl BootFile {
     pub fn noted(&mut self, code: &str, message: &str) {
         self.json["outcome"] = json!("failed");
         self.json["error"] = json!({ "code": code, "message": message });
-    }
-
-    /// Adds how the guest's clock went against the host's.
-    pub fn clocked(&mut self, verdict: &Value) {
-        self.json["clock"] = verdict.clone();
     }
 
     /// The whole file.

@@ -95,15 +95,23 @@ pub struct Live {
 }
 
 impl Machine {
-    /// Makes the record folder; `start_ns` is when the caller was asked for the box, on the host's clock.
-    pub fn create(id: &str, owner: u64, dir: &Path, start_ns: u64, started_at: &str) -> Result<Arc<Self>, Fault> {
+    /// Makes the record folder; `start_ns` is when the caller was asked for the box, on the host's clock, and
+    /// `started_at` the same as a date.
+    pub fn create(
+        id: &str,
+        name: Option<&str>,
+        owner: u64,
+        dir: &Path,
+        start_ns: u64,
+        started_at: &str,
+    ) -> Result<Arc<Self>, Fault> {
         let record = Arc::new(Record::create(dir)?);
         let board = Arc::new(Board::new(Arc::clone(&record)));
         board.set(Mark::host("start", Source::Harness, start_ns));
         let machine = Arc::new(Self {
             id: id.to_owned(),
             owner,
-            file: Mutex::new(BootFile::new(id, start_ns, started_at)),
+            file: Mutex::new(BootFile::new(id, name, start_ns, started_at)),
             record,
             board,
             live: Mutex::new(None),

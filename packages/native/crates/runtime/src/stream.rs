@@ -16,24 +16,32 @@ const CHUNK_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct ByteStream {
     machine: Arc<Machine>,
-    reader: Mutex<ReadHalf<Stream>>,
+    reader: Mutex<Reader>,
     writer: Mutex<Option<WriteHalf<Stream>>>,
+}
+
+#[derive(Debug)]
+struct Reader {
+    half: ReadHalf<Stream>,
+    // What is given away has its exact size: whoever collects many small pieces holds no more than their bytes.
+    chunk: Vec<u8>,
 }
 
 impl ByteStream {
     /// Wraps a stream of the channel to `machine`.
     pub fn new(machine: Arc<Machine>, stream: Stream) -> Self {
         let (reader, writer) = tokio::io::split(stream);
+        let reader = Reader { half: reader, chunk: vec![0; CHUNK_BYTES] };
         Self { machine, reader: Mutex::new(reader), writer: Mutex::new(Some(writer)) }
     }
 
     /// The next bytes, or `None` at the end of the stream. The end of the box is an error, not an end of stream.
     pub async fn read(&self) -> Result<Option<Vec<u8>>, Fault> {
         let mut reader = self.reader.lock().await;
+        let Reader { half, chunk } = &mut *reader;
         let read = async {
-            let mut bytes = Vec::with_capacity(CHUNK_BYTES);
-            let length = reader.read_buf(&mut bytes).await.map_err(|error| Fault::Agent(error.to_string()))?;
-            Ok((length > 0).then_some(bytes))
+            let length = half.read(chunk).await.map_err(|error| Fault::Agent(error.to_string()))?;
+            Ok((length > 0).then(|| chunk[..length].to_vec()))
         };
         let got = self.machine.race(read, "bytes from the guest", None).await?;
         if got.is_none() && self.machine.exit().is_some() {

@@ -148,7 +148,8 @@ async fn what_cannot_be_started_is_refused_by_its_name() {
     let a_file = refusal(Exec { cwd: Some("/etc/passwd".into()), ..exec(1, &["true"]) }).await;
     assert_eq!(a_file.errno, Some(libc::ENOTDIR));
     assert!(refusal(exec(1, &[])).await.message.contains("argv is empty"));
-    assert!(refusal(exec(1, &["echo", "a\0b"])).await.message.contains("echo could not be started"));
+    assert!(refusal(exec(1, &["echo", "a\0b"])).await.message.contains("\"a\\0b\" has a NUL"));
+    assert!(refusal(exec(1, &[""])).await.message.starts_with("the command  was not found"));
 }
 
 #[tokio::test]

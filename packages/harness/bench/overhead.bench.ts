@@ -1,0 +1,120 @@
+// What the harness adds to the same QEMU command line, and how quick its channel into the guest is. Absolute times say
+// little on a shared host; what holds is the ratio of two arms that take turns.
+//
+//   npm run bench -- overhead [bare] [firmware] [guest]      all parts when none is named
+//   BOXLAB_BENCH_PAIRS        pairs of a comparison, default 30 (8 or more for an interval at 99 %)
+//   BOXLAB_BENCH_KVM_PAIRS    the same for firmware boxes under KVM, default BOXLAB_BENCH_PAIRS
+//   BOXLAB_BENCH_SEED         decides the order in pairs; printed
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg, release, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bootBox, BoxError, type BoxOptions, Wait } from '../src/index.ts'
+import { bootDisk } from '../test/fixtures/boot-sector.ts'
+import { bootPairs } from './overhead/boot-pairs.ts'
+import { fewestForInterval } from '@boxlab/probes'
+import { ALPHA } from './overhead/compare.ts'
+import {
+  collectedOutput,
+  execRoundTrips,
+  pingRoundTrips,
+  placeOutput,
+  placeTinyTrue,
+  streamedOutput,
+} from './overhead/guest-work.ts'
+import { seeded } from './overhead/order.ts'
+import { POLL_MS } from './overhead/plain-boot.ts'
+import { contestReport, outputHead, outputRow, roundTripHead, roundTripRow } from './overhead/report.ts'
+import { table } from './overhead/table.ts'
+
+/** What the agent prints when it begins to serve its channel (`AGENT_SERVING_MARKER` in crates/protocol). */
+const SERVING = 'boxlab: agent-serving'
+const FIRMWARE_TEXT = 'boxlab-bench: the boot sector runs'
+const EXECS = 200
+const PINGS = 500
+const EXEC_BOUND_MS = 10
+const PING_BOUND_MS = 1
+
+const seed = whole('BOXLAB_BENCH_SEED', Math.floor(Math.random() * 2 ** 31))
+const pairs = whole('BOXLAB_BENCH_PAIRS', 30)
+const kvmPairs = whole('BOXLAB_BENCH_KVM_PAIRS', pairs)
+const random = seeded(seed)
+
+function whole(name: string, otherwise: number): number {
+  const given = process.env[name]
+  if (given === undefined || given === '') return otherwise
+  if (/^[1-9]\d*$/.test(given)) return Number(given)
+  throw new Error(`${name} is a whole number above 0, not \`${given}\``)
+}
+
+async function contest(title: string, options: BoxOptions, marker: string, count: number): Promise<void> {
+  const begin = performance.now()
+  console.log(`\n${title}`)
+  try {
+    const load = loadavg()[0] ?? 0
+    const result = await bootPairs({ options, marker, pairs: count, random })
+    const { version, accelerator, argv } = result.booted
+    const minutes = ((performance.now() - begin) / 60_000).toFixed(1)
+    console.log(
+      `  ${count} pairs, ${accelerator} proved, QEMU ${version}, load ${load.toFixed(1)} to ${(loadavg()[0] ?? 0).toFixed(1)}, ${minutes} min`,
+    )
+    const cmdline = argv[argv.indexOf('-append') + 1]
+    if (argv.includes('-append')) console.log(`  both arms: ${cmdline}`)
+    console.log(`${contestReport(result)}`)
+  } catch (thrown) {
+    if (!(thrown instanceof BoxError && thrown.code === 'ERR_BOX_ACCELERATOR')) throw thrown
+    console.log(`  not run: ${thrown.message}`)
+  }
+}
+
+async function firmware(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'boxlab-bench-'))
+  try {
+    const path = join(folder, 'disk.img')
+    writeFileSync(path, bootDisk(FIRMWARE_TEXT))
+    const options: BoxOptions = { boot: 'firmware', disks: [{ path }], waitFor: Wait.forConsole(FIRMWARE_TEXT) }
+    await contest('firmware box under TCG', { ...options, accel: 'tcg' }, FIRMWARE_TEXT, pairs)
+    await contest('firmware box under KVM', { ...options, accel: 'kvm' }, FIRMWARE_TEXT, kvmPairs)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function guest(): Promise<void> {
+  await using box = await bootBox()
+  console.log(`\nchannel into the guest, ${box.info().accelerator?.proved ?? 'accelerator not proved'}`)
+  const tiny = await placeTinyTrue(box)
+  const rows = [
+    roundTripRow('exec of a static true', await execRoundTrips(box, [tiny], EXECS), EXEC_BOUND_MS),
+    roundTripRow("exec of busybox's true", await execRoundTrips(box, ['/bin/true'], EXECS), EXEC_BOUND_MS),
+    roundTripRow('ping', await pingRoundTrips(box, PINGS), PING_BOUND_MS),
+  ]
+  console.log(table(roundTripHead, rows))
+  const { argv, block } = await placeOutput(box)
+  const streamed = outputRow('spawn, streamed', await streamedOutput(box, argv, block))
+  const collected = outputRow('exec, one buffer', await collectedOutput(box, argv, block))
+  console.log(`\n${table(outputHead, [streamed, collected])}`)
+}
+
+const parts = {
+  bare: () => contest('bare box: spawn to ready', {}, SERVING, pairs),
+  firmware,
+  guest,
+}
+
+const named = process.argv.slice(2)
+const unknown = named.find((name) => !Object.hasOwn(parts, name))
+if (unknown !== undefined)
+  throw new Error(`there is no part ${unknown}; the parts are ${Object.keys(parts).join(', ')}`)
+console.log(
+  `host: ${cpus()[0]?.model ?? 'processor unknown'}, ${cpus().length} CPUs, Linux ${release()}, Node ${process.version}`,
+)
+console.log(
+  `box: bootBox(). plain: the same QEMU command line without -S and monitor, its console a file, read every ${POLL_MS} ms.`,
+)
+console.log(
+  `interleaved pairs in random ABBA order, seed ${seed}. Intervals: exact signed-rank, alpha ${ALPHA}, two-sided.`,
+)
+if (pairs < fewestForInterval(ALPHA)) console.log(`${pairs} pairs are too few for an interval.`)
+for (const [name, run] of Object.entries(parts)) {
+  if (named.length === 0 || named.includes(name)) await run()
+}

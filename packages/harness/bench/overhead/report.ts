@@ -1,0 +1,87 @@
+import { percentile, type Shift } from '@boxlab/probes'
+import type { ContestResult } from './boot-pairs.ts'
+import type { BootSample } from './boxed-boot.ts'
+import { type Comparison, compare, judge } from './compare.ts'
+import type { OutputRun, RoundTrips } from './guest-work.ts'
+import { short, signed, table } from './table.ts'
+
+/** What the harness may add to the same command line: both must hold. */
+export const BOUND_MS = 30
+export const BOUND_RATIO = 1.05
+
+/** The comparison of one contest, judged, and what each arm cost. */
+export function contestReport({ pairs }: ContestResult): string {
+  const of = (name: string, box: (sample: BootSample) => number, plain = box): Comparison =>
+    compare(
+      name,
+      pairs.map((pair) => [box(pair.box), plain(pair.plain)] as const),
+    )
+  const judged = [of('marker on console', ({ markerMs }) => markerMs), of('caller goes on', ({ readyMs }) => readyMs)]
+  const cost = [
+    of('engine CPU, ms', ({ engine }) => engine.cpuMs),
+    of('engine waits for a CPU, ms', ({ engine }) => engine.queuedMs),
+    of('engine wake-ups', ({ engine }) => engine.wakeups),
+    of('measuring process CPU, ms', ({ harnessCpuMs }) => harnessCpuMs),
+  ]
+  const head = ['box', 'plain', 'ratio of p50', 'shift', '99 % interval']
+  const verdicts = judged.map((one) => [
+    ...shiftCells(one),
+    one.ratio ? ratio(one.ratio.estimate) : '-',
+    interval(one.ratio, ratio),
+    judge(one.shift.interval, BOUND_MS),
+    judge(one.ratio?.interval, BOUND_RATIO),
+  ])
+  const bounds = [`+${BOUND_MS} ms`, `+${Math.round((BOUND_RATIO - 1) * 100)} %`]
+  return [
+    table(['ms from spawn, p50', ...head, 'ratio', '99 % interval', ...bounds], verdicts),
+    table(['what it cost, p50', ...head], cost.map(shiftCells)),
+  ].join('\n\n')
+}
+
+function shiftCells({ name, boxMedian, plainMedian, ratioOfMedians, shift }: Comparison): string[] {
+  const numbers = [short(boxMedian), short(plainMedian), ratio(ratioOfMedians), signed(shift.estimate)]
+  return [name, ...numbers, interval(shift, signed)]
+}
+
+function interval(shift: Shift | undefined, show: (value: number) => string): string {
+  const found = shift?.interval
+  return found ? `${show(found.low)} .. ${show(found.high)}` : '-'
+}
+
+function ratio(value: number): string {
+  return value.toFixed(3)
+}
+
+/** Round trips against the bound of their p50. */
+export function roundTripRow(name: string, { totalMs, guestMs }: RoundTrips, boundMs: number): string[] {
+  const [p50, p95, guest] = [percentile(totalMs, 50), percentile(totalMs, 95), percentile(guestMs, 50)]
+  const show = (value: number | undefined): string => (value === undefined ? '-' : short(value))
+  const ratio = p50 === undefined ? '-' : (p50 / boundMs).toFixed(2)
+  return [name, `${totalMs.length}`, show(p50), show(p95), show(guest), `${boundMs}`, ratio]
+}
+
+/** The head of `roundTripRow`. */
+export const roundTripHead: readonly string[] = [
+  'round trip, ms',
+  'n',
+  'p50',
+  'p95',
+  'p50 in guest',
+  'bound',
+  'p50 / bound',
+]
+
+/** One large output. */
+export function outputRow(name: string, { bytes, tookMs, grownBytes }: OutputRun): string[] {
+  const mib = 1024 * 1024
+  return [
+    name,
+    short(bytes / mib),
+    short(tookMs / 1000),
+    short(bytes / mib / (tookMs / 1000)),
+    signed(grownBytes / mib),
+  ]
+}
+
+/** The head of `outputRow`. */
+export const outputHead: readonly string[] = ['output, exact', 'MiB', 's', 'MiB/s', 'memory, MiB']

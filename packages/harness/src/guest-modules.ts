@@ -1,0 +1,24 @@
+import type { ModuleRequest } from './images/index.ts'
+import type { BoxOptions } from './options.ts'
+
+/**
+ * The kernel modules that a box's own devices need, and those that the user wants: each costs a slow guest some 20 ms,
+ * so none is loaded for a device that is not there. What a kernel has built in costs nothing; a needed one that it does
+ * not have at all is an error that names it.
+ */
+export function guestModules(options: Pick<BoxOptions, 'machine' | 'devices' | 'disks' | 'modules'>): ModuleRequest[] {
+  const [machine = 'q35', ...properties] = (options.machine ?? 'q35').split(',')
+  const pci = machine !== 'microvm' || properties.includes('pcie=on')
+  const { devices = {} } = options
+  return [
+    pci ? 'virtio_pci' : 'virtio_mmio',
+    'virtio_console',
+    // A kernel without these boots as well: its own random numbers are slower, and a panic is read from the console.
+    ...(devices.rng === false ? [] : [{ name: 'virtio_rng', optional: true }]),
+    ...(pci ? [{ name: 'pvpanic_pci', optional: true }] : []),
+    ...(options.disks?.some((disk) => disk.interface !== 'ide') ? ['virtio_blk'] : []),
+    ...(devices.net === 'user' ? ['virtio_net'] : []),
+    ...(devices.balloon ? ['virtio_balloon'] : []),
+    ...(options.modules ?? []),
+  ]
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { guestModules } from '../src/guest-modules.ts'
+
+const names = (options: Parameters<typeof guestModules>[0]): string[] =>
+  guestModules(options).map((request) => (typeof request === 'string' ? request : `${request.name}?`))
+
+test('a bare box loads what its channel, random numbers and panic notifier need', () => {
+  expect(names({})).toEqual(['virtio_pci', 'virtio_console', 'virtio_rng?', 'pvpanic_pci?'])
+})
+
+test('a microvm has its devices on the mmio bus unless it has pcie', () => {
+  expect(names({ machine: 'microvm' })).toEqual(['virtio_mmio', 'virtio_console', 'virtio_rng?'])
+  expect(names({ machine: 'microvm,pcie=on' })).toContain('virtio_pci')
+  expect(names({ machine: 'q35,pcie=off' })).toContain('virtio_pci')
+})
+
+test('each device brings its own, and the user’s come last', () => {
+  const options = { devices: { rng: false, net: 'user', balloon: true }, disks: [{ path: '/d' }], modules: ['overlay'] } as const
+  expect(names(options)).toEqual([
+    'virtio_pci',
+    'virtio_console',
+    'pvpanic_pci?',
+    'virtio_blk',
+    'virtio_net',
+    'virtio_balloon',
+    'overlay',
+  ])
+  expect(names({ disks: [{ path: '/d', interface: 'ide' }] })).not.toContain('virtio_blk')
+})

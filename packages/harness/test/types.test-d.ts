@@ -1,0 +1,26 @@
+import { describe, expectTypeOf, test } from 'vitest'
+import { type Box, bootBox, type BoxOptions, type ExecResult, test as boxTest, useBox } from '../src/vitest/index.ts'
+
+describe('the public face', () => {
+  test('gives a box in three ways', () => {
+    expectTypeOf(useBox).returns.toEqualTypeOf<Box>()
+    expectTypeOf(bootBox).returns.resolves.toEqualTypeOf<Box>()
+    boxTest('…', ({ box, boxOptions }) => {
+      expectTypeOf(box).toEqualTypeOf<Box>()
+      expectTypeOf(boxOptions).toEqualTypeOf<BoxOptions>()
+    })
+  })
+
+  test('knows its options and refuses others', () => {
+    expectTypeOf<{ cpus: 2; accel: 'kvm' }>().toExtend<BoxOptions>()
+    expectTypeOf<{ accel: 'xen' }>().not.toExtend<BoxOptions>()
+    expectTypeOf<{ cpus: '2' }>().not.toExtend<BoxOptions>()
+    expectTypeOf<BoxOptions['memoryMib']>().toEqualTypeOf<number | undefined>()
+  })
+
+  test('what a boot or a command may not have is absent in the type, not zero', () => {
+    expectTypeOf<ExecResult['exitCode']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<ReturnType<Box['metrics']>['totalCreateDurationMs']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<ReturnType<Box['metrics']>['commandsExecutedTotal']>().toEqualTypeOf<number>()
+  })
+})

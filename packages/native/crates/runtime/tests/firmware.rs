@@ -1,0 +1,242 @@
+//! Boots firmware-only boxes with the real QEMU under TCG, and holds their records against the schema.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use boxlab_runtime::clock::now_ns;
+use boxlab_runtime::fault::Failure;
+use boxlab_runtime::machine::{Machine, State};
+use boxlab_runtime::plan::BootPlan;
+use boxlab_runtime::stop::{Step, stop};
+use boxlab_runtime::{registry, tokio_runtime};
+use serde_json::{Value, json};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("boxlab-{name}-{}-{}", std::process::id(), now_ns()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A disk whose boot sector prints a text on the first serial port and halts.
+fn boot_disk(dir: &Path, text: &str) -> PathBuf {
+    let mut code = vec![0xfa, 0x31, 0xc0, 0x8e, 0xd8, 0x8e, 0xd0, 0xbc, 0x00, 0x7c]; // cli; segments 0; stack below
+    let message = u16::try_from(0x7c00 + code.len() + 17).unwrap().to_le_bytes();
+    code.extend([0xbe, message[0], message[1], 0xba, 0xf8, 0x03]); // mov si,message; mov dx,3f8
+    code.extend([0xac, 0x84, 0xc0, 0x74, 0x03, 0xee, 0xeb, 0xf8]); // lodsb; test al,al; jz +3; out dx,al; jmp -8
+    code.extend([0xf4, 0xeb, 0xfd]); // hlt; jmp -3
+    code.extend(text.bytes());
+    // SeaBIOS reads nothing from a disk too small to have a geometry.
+    let mut disk = vec![0; 1 << 20];
+    disk[..code.len()].copy_from_slice(&code);
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    let path = dir.join("boot.img");
+    std::fs::write(&path, disk).unwrap();
+    path
+}
+
+fn plan(disk: &Path, changes: &Value) -> BootPlan {
+    let mut plan = json!({
+        "engine": { "binary": "qemu-system-x86_64", "accel": "tcg" },
+        "machine": "q35", "cpuModel": "max", "cpus": 1, "memoryMib": 64,
+        "boot": { "kind": "firmware" },
+        "disks": [{ "id": "d0", "path": disk, "format": "raw", "readonly": false, "interface": "ide" }],
+        "devices": { "rng": true, "net": "none", "balloon": false, "hotplugPorts": 0, "ioeventfd": true, "extra": [] },
+        "agent": false, "ready": "user:hello", "consoleMarks": [{ "mark": "user:hello", "text": "hello" }],
+        "limits": { "bootMs": 20_000, "stopMs": 1000 },
+    });
+    for (key, value) in changes.as_object().unwrap() {
+        plan[key] = value.clone();
+    }
+    BootPlan::from_json(&plan.to_string()).unwrap()
+}
+
+fn machine(folder: &Folder) -> Arc<Machine> {
+    let id = folder.0.file_name().unwrap().to_str().unwrap();
+    Machine::create(id, Some("a box"), 1, &folder.0.join("record"), now_ns(), "2026-01-01T00:00:00.000Z").unwrap()
+}
+
+fn boot(machine: &Arc<Machine>, plan: BootPlan) -> Result<(), Failure> {
+    tokio_runtime().block_on(machine.boot(plan))
+}
+
+fn lines(record: &Path, name: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(record.join(name)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn validate(definition: &str, value: &Value) {
+    let mut schema: Value =
+        serde_json::from_str(include_str!("../../../../probes/schema/record-v1.schema.json")).unwrap();
+    schema["$ref"] = json!(format!("#/$defs/{definition}"));
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(value).map(|error| format!("{error} at {}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{definition}: {errors:?}\n{value:#}");
+}
+
+fn alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn a_box_boots_and_its_record_is_what_the_schema_says() {
+    let folder = Folder::new("firmware");
+    let disk = boot_disk(&folder.0, "hello\r\n");
+    let machine = machine(&folder);
+    boot(&machine, plan(&disk, &json!({}))).unwrap();
+    assert_eq!(machine.state(), State::Running);
+    let pid = machine.pid().unwrap();
+    assert!(alive(pid));
+    assert!(machine.usage().unwrap().memory_bytes > 1 << 20);
+    boxlab_runtime::stop::count(&machine, Some("ready"));
+    assert!(registry::machines().iter().any(|known| known.id == machine.id));
+    let stopped = tokio_runtime().block_on(stop(&machine));
+    assert_eq!(stopped.by, Step::Quit, "a boot sector listens to no agent and no power button");
+    assert!(!alive(pid));
+    assert_eq!((machine.state(), machine.usage(), machine.pid()), (State::Stopped, None, None));
+
+    let record = machine.record.dir();
+    let file: Value = serde_json::from_slice(&std::fs::read(record.join("boot.json")).unwrap()).unwrap();
+    validate("boot", &file);
+    assert_eq!((&file["outcome"], &file["name"]), (&json!("stopped"), &json!("a box")));
+    assert_eq!(file["accelerator"], json!({ "asked": "tcg", "proved": "tcg" }));
+    assert!(file["fingerprints"]["machine"]["parts"]["machineType"].as_str().unwrap().starts_with("pc-q35-"));
+    for (name, definition) in
+        [("marks.jsonl", "mark"), ("console.idx.jsonl", "consoleIndex"), ("qmp.jsonl", "qmp"), ("counters.jsonl", "counters")]
+    {
+        let lines = lines(record, name);
+        assert!(!lines.is_empty(), "{name}");
+        lines.iter().for_each(|line| validate(definition, line));
+    }
+
+    let console = std::fs::read(record.join("console.bin")).unwrap();
+    assert!(String::from_utf8_lossy(&console).contains("hello\r\n"));
+    let mut offset = 0;
+    for line in lines(record, "console.idx.jsonl") {
+        assert_eq!(line["offset"], offset, "the index covers the console without holes");
+        offset += line["length"].as_u64().unwrap();
+    }
+    assert_eq!(offset, console.len() as u64);
+
+    let marks: Vec<(String, u64)> = lines(record, "marks.jsonl")
+        .iter()
+        .map(|line| (line["mark"].as_str().unwrap().to_owned(), line["atNs"].as_u64().unwrap()))
+        .collect();
+    let names: Vec<&str> = marks.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "start", "folder-ready", "plan-begin", "plan-ready", "spawn", "engine-main", "qmp-ready", "vm-start",
+            "user:hello", "ready", "stop-begin", "engine-exit"
+        ]
+    );
+    assert!(marks.is_sorted_by_key(|(_, at_ns)| *at_ns), "{marks:?}");
+}
+
+#[test]
+fn a_wait_that_is_too_long_ends_with_the_last_mark_and_leaves_no_process() {
+    let folder = Folder::new("timeout");
+    let disk = boot_disk(&folder.0, "hallo\r\n");
+    let machine = machine(&folder);
+    let limits = json!({ "limits": { "bootMs": 1500, "stopMs": 1000 } });
+    let began = Instant::now();
+    let failure = boot(&machine, plan(&disk, &limits)).unwrap_err();
+    assert!(began.elapsed() < Duration::from_secs(4));
+    assert_eq!((failure.code, failure.last_mark.as_deref()), ("ERR_BOX_TIMEOUT", Some("vm-start")));
+    assert!(failure.message.starts_with("`user:hello` did not come within 1500 ms; the last mark was `vm-start`, "));
+    assert!(failure.console_tail.contains("hallo"), "{failure:?}");
+    assert_eq!(failure.exit.unwrap().signal, Some(9));
+    assert_eq!(machine.state(), State::Failed);
+    let file: Value =
+        serde_json::from_slice(&std::fs::read(machine.record.dir().join("boot.json")).unwrap()).unwrap();
+    validate("boot", &file);
+    assert_eq!((&file["outcome"], &file["error"]["code"]), (&json!("failed"), &json!("ERR_BOX_TIMEOUT")));
+}
+
+#[test]
+fn an_engine_that_exits_at_once_is_told_in_its_own_words() {
+    let folder = Folder::new("words");
+    let disk = boot_disk(&folder.0, "hello\r\n");
+    let machine = machine(&folder);
+    let devices = json!({ "rng": true, "net": "none", "balloon": false, "hotplugPorts": 0, "ioeventfd": true,
+                          "extra": ["-device", "no-such-thing"] });
+    let failure = boot(&machine, plan(&disk, &json!({ "devices": devices }))).unwrap_err();
+    assert_eq!(failure.code, "ERR_BOX_ENGINE_EXITED");
+    assert!(failure.message.contains("exit code 1") && failure.message.contains("no-such-thing"), "{}", failure.message);
+    assert_eq!(failure.exit.unwrap().code, Some(1));
+}
+
+#[test]
+fn an_engine_that_is_not_there_is_named_with_the_remedy() {
+    let folder = Folder::new("missing");
+    let disk = boot_disk(&folder.0, "hello\r\n");
+    let machine = machine(&folder);
+    let engine = json!({ "engine": { "binary": "/nowhere/qemu", "accel": "tcg" } });
+    let failure = boot(&machine, plan(&disk, &engine)).unwrap_err();
+    assert_eq!(failure.code, "ERR_BOX_SPAWN");
+    assert_eq!(
+        failure.message,
+        "the engine `/nowhere/qemu` could not be started: there is no such program; install it or give its path in `engine`"
+    );
+}
+
+#[test]
+fn a_kill_at_any_moment_of_a_boot_ends_it_at_once_and_leaves_no_process() {
+    for delay_ms in [0, 1, 5, 20, 50, 100, 200] {
+        let folder = Folder::new("kill");
+        let disk = boot_disk(&folder.0, "nothing\r\n");
+        let machine = machine(&folder);
+        let killer = Arc::clone(&machine);
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(delay_ms));
+            killer.kill();
+        });
+        let began = Instant::now();
+        let failure = boot(&machine, plan(&disk, &json!({}))).unwrap_err();
+        thread.join().unwrap();
+        assert!(["ERR_BOX_KILLED", "ERR_BOX_STATE"].contains(&failure.code), "{delay_ms} ms: {failure:?}");
+        assert!(began.elapsed() < Duration::from_secs(2), "{delay_ms} ms: {:?}", began.elapsed());
+        assert_eq!(machine.usage(), None);
+        assert!(machine.pid().is_none_or(|pid| !alive(pid)), "{delay_ms} ms");
+    }
+}
+
+#[test]
+fn a_box_whose_engine_is_killed_by_others_fails_and_says_how() {
+    let folder = Folder::new("murder");
+    let disk = boot_disk(&folder.0, "hello\r\n");
+    let machine = machine(&folder);
+    boot(&machine, plan(&disk, &json!({}))).unwrap();
+    let pid = i32::try_from(machine.pid().unwrap()).unwrap();
+    let waiting = Arc::clone(&machine);
+    let waiter = tokio_runtime().spawn(async move { waiting.wait_mark("user:never", 30_000).await });
+    std::thread::sleep(Duration::from_millis(100));
+    let began = Instant::now();
+    // SAFETY: the process is the engine that this test started.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    let fault = tokio_runtime().block_on(waiter).unwrap().unwrap_err();
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(fault.to_string(), "the engine ended (signal 9) while waiting for `user:never`");
+    assert_eq!(machine.state(), State::Failed);
+    assert_eq!(tokio_runtime().block_on(stop(&machine)).by, Step::None);
+}
+
+#[test]
+fn a_record_is_never_written_over() {
+    let folder = Folder::new("twice");
+    let first = machine(&folder);
+    let error = Machine::create("other", None, 1, first.record.dir(), now_ns(), "2026-01-01T00:00:00.000Z").unwrap_err();
+    assert_eq!(error.code(), "ERR_BOX_RECORD");
+    assert!(error.to_string().contains("File exists"), "{error}");
+}
