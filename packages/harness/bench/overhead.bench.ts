@@ -5,6 +5,7 @@
 //   BOXLAB_BENCH_PAIRS        pairs of a comparison, default 30 (8 or more for an interval at 99 %)
 //   BOXLAB_BENCH_KVM_PAIRS    the same for firmware boxes under KVM, default BOXLAB_BENCH_PAIRS
 //   BOXLAB_BENCH_SEED         decides the order in pairs; printed
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,18 +53,22 @@ async function contest(title: string, options: BoxOptions, marker: string, count
   try {
     const load = loadavg()[0] ?? 0
     const result = await bootPairs({ options, marker, pairs: count, random })
-    const { version, accelerator, argv } = result.booted
+    const { binary, accelerator, argv } = result.booted
     const minutes = ((performance.now() - begin) / 60_000).toFixed(1)
     console.log(
-      `  ${count} pairs, ${accelerator} proved, QEMU ${version}, load ${load.toFixed(1)} to ${(loadavg()[0] ?? 0).toFixed(1)}, ${minutes} min`,
+      `  ${count} pairs, ${accelerator} proved, ${engineVersion(binary)}, load ${load.toFixed(1)} to ${(loadavg()[0] ?? 0).toFixed(1)}, ${minutes} min`,
     )
     const cmdline = argv[argv.indexOf('-append') + 1]
     if (argv.includes('-append')) console.log(`  both arms: ${cmdline}`)
-    console.log(`${contestReport(result)}`)
+    console.log(contestReport(result))
   } catch (thrown) {
     if (!(thrown instanceof BoxError && thrown.code === 'ERR_BOX_ACCELERATOR')) throw thrown
     console.log(`  not run: ${thrown.message}`)
   }
+}
+
+function engineVersion(binary: string): string {
+  return spawnSync(binary, ['--version'], { encoding: 'utf8' }).stdout.split('\n')[0] ?? binary
 }
 
 async function firmware(): Promise<void> {

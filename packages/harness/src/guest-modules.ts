@@ -4,21 +4,28 @@ import type { BoxOptions } from './options.ts'
 /**
  * The kernel modules that a box's own devices need, and those that the user wants: each costs a slow guest some 20 ms,
  * so none is loaded for a device that is not there. What a kernel has built in costs nothing; a needed one that it does
- * not have at all is an error that names it.
+ * not have at all is an error that names it. A kernel without a module folder (`hasModules` false) is taken to have the
+ * needed ones built in.
  */
-export function guestModules(options: Pick<BoxOptions, 'machine' | 'devices' | 'disks' | 'modules'>): ModuleRequest[] {
+export function guestModules(
+  options: Pick<BoxOptions, 'machine' | 'devices' | 'disks' | 'modules'>,
+  hasModules = true,
+): ModuleRequest[] {
   const [machine = 'q35', ...properties] = (options.machine ?? 'q35').split(',')
   const pci = machine !== 'microvm' || properties.includes('pcie=on')
   const { devices = {} } = options
-  return [
+  const needed = [
     pci ? 'virtio_pci' : 'virtio_mmio',
     'virtio_console',
-    // A kernel without these boots as well: its own random numbers are slower, and a panic is read from the console.
-    ...(devices.rng === false ? [] : [{ name: 'virtio_rng', optional: true }]),
-    ...(pci ? [{ name: 'pvpanic_pci', optional: true }] : []),
     ...(options.disks?.some((disk) => disk.interface !== 'ide') ? ['virtio_blk'] : []),
     ...(devices.net === 'user' ? ['virtio_net'] : []),
     ...(devices.balloon ? ['virtio_balloon'] : []),
+  ]
+  // A kernel without these boots as well: its own random numbers are slower, and a panic is read from the console.
+  const wanted = [...(devices.rng === false ? [] : ['virtio_rng']), ...(pci ? ['pvpanic_pci'] : [])]
+  return [
+    ...needed.map((name) => ({ name, optional: !hasModules })),
+    ...wanted.map((name) => ({ name, optional: true })),
     ...(options.modules ?? []),
   ]
 }

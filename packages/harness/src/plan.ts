@@ -108,7 +108,7 @@ async function directSource(
   const initramfs = await bareInitramfs({
     agentPath: agentPath(),
     kernel,
-    modules: guestModules(options),
+    modules: guestModules(options, kernel.modulesDir !== undefined),
     ...(options.files && { files: options.files }),
     cacheRoot,
     ...cancel,

@@ -2,10 +2,19 @@ import { expect, test } from 'vitest'
 import { guestModules } from '../src/guest-modules.ts'
 
 const names = (options: Parameters<typeof guestModules>[0]): string[] =>
-  guestModules(options).map((request) => (typeof request === 'string' ? request : `${request.name}?`))
+  guestModules(options).map((request) => (typeof request === 'string' ? request : request.name + (request.optional ? '?' : '')))
 
 test('a bare box loads what its channel, random numbers and panic notifier need', () => {
   expect(names({})).toEqual(['virtio_pci', 'virtio_console', 'virtio_rng?', 'pvpanic_pci?'])
+})
+
+test('a kernel without a module folder is taken to have what is needed built in, but not what the user asks for', () => {
+  const requests = guestModules({ modules: ['overlay'] }, false)
+  expect(requests.slice(0, 2)).toEqual([
+    { name: 'virtio_pci', optional: true },
+    { name: 'virtio_console', optional: true },
+  ])
+  expect(requests.at(-1)).toBe('overlay')
 })
 
 test('a microvm has its devices on the mmio bus unless it has pcie', () => {
@@ -19,10 +28,10 @@ test('each device brings its own, and the user’s come last', () => {
   expect(names(options)).toEqual([
     'virtio_pci',
     'virtio_console',
-    'pvpanic_pci?',
     'virtio_blk',
     'virtio_net',
     'virtio_balloon',
+    'pvpanic_pci?',
     'overlay',
   ])
   expect(names({ disks: [{ path: '/d', interface: 'ide' }] })).not.toContain('virtio_blk')

@@ -38,13 +38,11 @@ export async function bootPairs({ options, marker, pairs, random }: Contest): Pr
 
 /** Two boots are alike but for their descriptors and the box's name: the same kernel, initramfs and command line. */
 function sameMachine(first: BootedEngine, now: BootedEngine): void {
-  const shape = ({ binary, argv, accelerator }: BootedEngine): string =>
-    [binary, accelerator, ...argv]
-      .join('\n')
-      .replaceAll(/fd=\d+/g, 'fd')
-      .replace(/^boxlab-\w+$/m, 'name')
   if (shape(first) === shape(now)) return
-  throw new Error(
-    'the machine of the boxes changed while the benchmark ran (a new agent, kernel or setting): run it again',
-  )
+  throw new Error('the boxes are no longer alike (a new agent, kernel or setting came while they ran): run it again')
+}
+
+function shape({ binary, argv, accelerator }: BootedEngine): string {
+  const lines = [binary, accelerator, ...argv].join('\n')
+  return lines.replaceAll(/fd=\d+/g, 'fd').replace(/^boxlab-\w+$/m, 'name')
 }

@@ -22,7 +22,6 @@ export interface BootSample {
 export interface BootedEngine {
   readonly binary: string
   readonly argv: readonly string[]
-  readonly version: string
   readonly accelerator: string
 }
 
@@ -66,7 +65,7 @@ async function markerReadNs(record: string, marker: string): Promise<number> {
 
 function bootedEngine(box: Box): BootedEngine {
   const { engine, accelerator } = box.machine.bootFile() as {
-    engine: { binary: string; argv: string[]; version: string }
+    engine: { binary: string; argv: string[] }
     accelerator: { proved: string }
   }
   return { ...engine, accelerator: accelerator.proved }

@@ -54,10 +54,9 @@ function ratio(value: number): string {
 
 /** Round trips against the bound of their p50. */
 export function roundTripRow(name: string, { totalMs, guestMs }: RoundTrips, boundMs: number): string[] {
-  const [p50, p95, guest] = [percentile(totalMs, 50), percentile(totalMs, 95), percentile(guestMs, 50)]
-  const show = (value: number | undefined): string => (value === undefined ? '-' : short(value))
-  const ratio = p50 === undefined ? '-' : (p50 / boundMs).toFixed(2)
-  return [name, `${totalMs.length}`, show(p50), show(p95), show(guest), `${boundMs}`, ratio]
+  const percentiles = [percentile(totalMs, 50), percentile(totalMs, 95), percentile(guestMs, 50)]
+  const cells = percentiles.map((value) => (value === undefined ? '-' : short(value)))
+  return [name, `${totalMs.length}`, ...cells, `${boundMs}`, ratio((percentiles[0] ?? NaN) / boundMs)]
 }
 
 /** The head of `roundTripRow`. */

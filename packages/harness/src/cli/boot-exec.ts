@@ -54,7 +54,10 @@ async function passOn(box: Box, line: string, signal: AbortSignal): Promise<Exec
   return command.wait()
 }
 
-function outcome(line: string, { exitCode, signal, durationMs }: Omit<ExecExit, 'outputHeld'>): Omit<CommandReport, 'line'> {
+function outcome(
+  line: string,
+  { exitCode, signal, durationMs }: Omit<ExecExit, 'outputHeld'>,
+): Omit<CommandReport, 'line'> {
   const how = signal === undefined ? `exited with code ${exitCode}` : `was ended by ${signal}`
   return {
     durationMs,

@@ -9,7 +9,9 @@ export async function holdBox(
   out.write(`box ${box.id} runs (pid ${box.machine.pid ?? 'unknown'}); Ctrl-C stops it, twice kills it\n`)
   const end = await Promise.race([arrived, box.machine.waitExit()])
   if (typeof end !== 'string') {
-    out.write(`box ${box.id} ended by itself (${end.signal === undefined ? `exit code ${end.code}` : `signal ${end.signal}`})\n`)
+    out.write(
+      `box ${box.id} ended by itself (${end.signal === undefined ? `exit code ${end.code}` : `signal ${end.signal}`})\n`,
+    )
     return 'by-itself'
   }
   out.write(`\nstopping box ${box.id} …\n`)

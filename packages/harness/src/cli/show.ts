@@ -27,7 +27,9 @@ function show(record: string, json: boolean): 0 | 1 | 2 {
   } catch (error) {
     return refuse(`the record ${record} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
-  const text = json ? `${JSON.stringify(timelineJson(timeline), null, 2)}\n` : renderStageTable(timeline, terminalOf(process.stdout))
+  const text = json
+    ? `${JSON.stringify(timelineJson(timeline), null, 2)}\n`
+    : renderStageTable(timeline, terminalOf(process.stdout))
   process.stdout.write(text)
   return timeline.marks.length === 0 ? 1 : 0
 }

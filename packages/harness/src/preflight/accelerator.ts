@@ -1,9 +1,7 @@
 import type { Accelerator, KvmPreflight } from '@boxlab/native'
 
 /** The accelerator of a box and why it is that one, or the sentence that refuses what was asked. */
-export type AcceleratorChoice =
-  | { readonly accel: Accelerator; readonly reason: string }
-  | { readonly refusal: string }
+export type AcceleratorChoice = { readonly accel: Accelerator; readonly reason: string } | { readonly refusal: string }
 
 /** What of the preflight decides. */
 export type KvmAnswer = Pick<KvmPreflight, 'verdict' | 'tiers'>

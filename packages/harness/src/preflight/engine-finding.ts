@@ -28,7 +28,11 @@ async function examineEngine(given?: string): Promise<Seen> {
     return { outcome: 'failed', detail: `${binary} does not tell its version as QEMU does.`, remedy: install }
   }
   if (!isAtLeast(version, oldestEngine)) {
-    return { outcome: 'failed', detail: `${binary} is QEMU ${version}; boxes need ${oldestEngine} or newer.`, remedy: install }
+    return {
+      outcome: 'failed',
+      detail: `${binary} is QEMU ${version}; boxes need ${oldestEngine} or newer.`,
+      remedy: install,
+    }
   }
   const has = parseAccelerators(accelerators)
   const detail = `QEMU ${version} at ${binary}, with ${has.join(' and ') || 'no accelerators'}.`

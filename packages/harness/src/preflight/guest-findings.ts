@@ -36,7 +36,8 @@ export function kernelFinding(root: string, environment: NodeJS.ProcessEnv = pro
 export function busyboxFinding(): Promise<Finding> {
   return look({ id: 'busybox', title: 'busybox', level: 'wanted' }, async () => {
     const found = await findBusybox(undefined)
-    if ('busybox' in found) return { outcome: 'ok', detail: `${found.busybox.path} is static and goes into bare boxes.` }
+    if ('busybox' in found)
+      return { outcome: 'ok', detail: `${found.busybox.path} is static and goes into bare boxes.` }
     return {
       outcome: 'failed',
       detail: 'There is no static /bin/busybox.',

@@ -82,7 +82,10 @@ async function makeFolder(path: string): Promise<void> {
 
 /** One file for a device and a user, whatever else changes: old answers are overwritten, not collected. */
 function placeOf(root: string, { kvmPath, user }: DeviceIdentity): string {
-  const name = createHash('sha256').update(JSON.stringify([kvmPath, user])).digest('hex').slice(0, 16)
+  const name = createHash('sha256')
+    .update(JSON.stringify([kvmPath, user]))
+    .digest('hex')
+    .slice(0, 16)
   return join(root, 'preflight', `kvm-${name}.json`)
 }
 

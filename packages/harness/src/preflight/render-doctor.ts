@@ -62,7 +62,8 @@ function findingLines(finding: Finding, report: DoctorReport, { indent, width, c
 }
 
 function boxLines(guest: string, choice: AcceleratorChoice, width: number): string[] {
-  const words = 'accel' in choice ? `${choice.accel.toUpperCase()} (${choice.reason.replace(/\.$/, '')})` : choice.refusal
+  const words =
+    'accel' in choice ? `${choice.accel.toUpperCase()} (${choice.reason.replace(/\.$/, '')})` : choice.refusal
   return wrap(`${guest} boxes run under ${words}`, 2, width, 0)
 }
 

@@ -46,7 +46,11 @@ export function unmet(requirement: Requirement, { findings, kvm }: Known): strin
 // What is needed for any box is looked at in any case.
 const bootNeeds: ReadonlySet<string> = new Set(['kernel', 'memory'])
 
-function underKvm(requirement: Requirement, guest: 'linux' | 'firmware', kvm: KvmAnswer | undefined): string | undefined {
+function underKvm(
+  requirement: Requirement,
+  guest: 'linux' | 'firmware',
+  kvm: KvmAnswer | undefined,
+): string | undefined {
   if (!kvm) return `\`${requirement}\` is required, and KVM was not tested, since the native runtime does not load`
   const choice = chooseAccelerator('kvm', guest, kvm)
   return 'refusal' in choice ? `\`${requirement}\` is required: ${choice.refusal}` : undefined

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,9 +31,26 @@ async function outcomeOf(folderOfRecord: string): Promise<unknown> {
   return (JSON.parse(await readFile(join(folderOfRecord, 'boot.json'), 'utf8')) as { outcome: unknown }).outcome
 }
 
+/** The processes whose working directory is the box's. */
+function processesIn(folderOfRecord: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readlinkSync(`/proc/${pid}/cwd`).startsWith(folderOfRecord)
+    } catch {
+      return false
+    }
+  })
+}
+
 describe('a firmware box', () => {
   test('shows its marks as they come, then the table, and keeps the record', async () => {
-    const { code, stdout, stderr } = await runBoxlab([...firmware, '--accel', 'tcg', '--wait-console', 'hello from firmware'])
+    const { code, stdout, stderr } = await runBoxlab([
+      ...firmware,
+      '--accel',
+      'tcg',
+      '--wait-console',
+      'hello from firmware',
+    ])
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^start +\+0\.0 ms {2}harness\n/)
     expect(stdout).toMatch(/^vm-start +\+\d+\.\d ms {2}qmp$/m)
@@ -60,17 +77,29 @@ describe('a firmware box', () => {
     const { verdict } = await hostPreflight()
     const { code, stdout } = await runBoxlab(firmware)
     expect(code).toBe(0)
-    expect(stdout).toMatch(verdict === 'unusable' ? /^accelerator: tcg; asked auto: KVM cannot/m : /^accelerator: kvm; asked auto: /m)
+    expect(stdout).toMatch(
+      verdict === 'unusable' ? /^accelerator: tcg; asked auto: KVM cannot/m : /^accelerator: kvm; asked auto: /m,
+    )
   })
 
   test('under kvm is refused where KVM is hidden, in a sentence with the remedy', async () => {
-    const { code, stderr } = await runBoxlab([...firmware, '--accel', 'kvm'], { env: { BOXLAB_KVM: '/nonexistent/kvm' } })
+    const { code, stderr } = await runBoxlab([...firmware, '--accel', 'kvm'], {
+      env: { BOXLAB_KVM: '/nonexistent/kvm' },
+    })
     expect(code).toBe(1)
     expect(stderr).toMatch(/`accel: 'kvm'` cannot be had here: .*ENOENT.*modprobe/)
   })
 
   test('that does not become ready exits with 1, the error and what of the table there is', async () => {
-    const { code, stdout, stderr } = await runBoxlab([...firmware, '--accel', 'tcg', '--wait-console', 'never', '--timeout', '1500'])
+    const { code, stdout, stderr } = await runBoxlab([
+      ...firmware,
+      '--accel',
+      'tcg',
+      '--wait-console',
+      'never',
+      '--timeout',
+      '1500',
+    ])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^boxlab: .*did not come within 1500 ms/)
     expect(stdout).toMatch(/^engine-init /m)
@@ -93,17 +122,24 @@ describe('a firmware box', () => {
   test('that is held and ends by itself is reported, with 1', async () => {
     const running = startBoxlab([...firmware, '--accel', 'tcg', '--hold'])
     process.kill(await heldPid(running), 'SIGKILL')
-    expect(await running.ended).toMatchObject({ code: 1, stdout: expect.stringMatching(/ended by itself \(signal 9\)/) })
+    expect(await running.ended).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/ended by itself \(signal 9\)/),
+    })
   })
 
-  test.for([['SIGINT', 130] as const, ['SIGTERM', 143] as const])('whose boot gets %s is gone, with %i', async ([signal, expected]) => {
-    const running = startBoxlab([...firmware, '--accel', 'tcg', '--wait-console', 'never'])
-    await running.printed('vm-start')
-    running.child.kill(signal)
-    const { code, stderr } = await running.ended
-    expect([code, stderr]).toEqual([expected, `boxlab: the boot was interrupted by ${signal}; the box is gone\n`])
-    expect(enginesOf(record)).toEqual([])
-  })
+  test.for([['SIGINT', 130] as const, ['SIGTERM', 143] as const])(
+    'whose boot gets %s is gone, with %i',
+    async ([signal, expected]) => {
+      const running = startBoxlab([...firmware, '--accel', 'tcg', '--wait-console', 'never'])
+      await running.printed('vm-start')
+      expect(processesIn(record)).toHaveLength(1)
+      running.child.kill(signal)
+      const { code, stderr } = await running.ended
+      expect([code, stderr]).toEqual([expected, `boxlab: the boot was interrupted by ${signal}; the box is gone\n`])
+      expect(processesIn(record)).toEqual([])
+    },
+  )
 
   test('dies with its command line, also when that is killed', async () => {
     const running = startBoxlab([...firmware, '--accel', 'tcg', '--hold'])
@@ -115,23 +151,11 @@ describe('a firmware box', () => {
   })
 })
 
-/** Engines whose command line or folder is of this record. */
-function enginesOf(folderOfRecord: string): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && execFileSync('readlink', [`/proc/${pid}/cwd`], { encoding: 'utf8' }).startsWith(folderOfRecord)
-    } catch {
-      return false
-    }
-  })
-}
-
 describe('a Linux box', () => {
   test('boots, runs its lines, and stops', async () => {
-    const { code, stdout, stderr } = await runBoxlab([
-      ...['boot', '--record', record, '--memory', '256', '--cpus', '2', '--cmdline', 'hello=world'],
-      ...['--exec', 'cat /proc/cmdline', '--exec', 'echo to stderr >&2; nproc'],
-    ])
+    const lines = ['--exec', 'cat /proc/cmdline', '--exec', 'echo to stderr >&2; nproc']
+    const flags = ['--record', record, '--memory', '256', '--cpus', '2', '--cmdline', 'hello=world']
+    const { code, stdout, stderr } = await runBoxlab(['boot', ...flags, ...lines])
     expect([code, stderr]).toEqual([0, 'to stderr\n'])
     expect(stdout).toMatch(/ hello=world\n2\n/)
     expect(stdout).toMatch(/^kernel +\d+\.\d( ±\d+\.\d)? +\d+\.\d/m)
@@ -140,10 +164,27 @@ describe('a Linux box', () => {
   })
 
   test('whose line fails runs no further line and exits with 1', async () => {
-    const { code, stdout } = await runBoxlab(['boot', '--record', record, '--json', '--exec', 'echo out; exit 3', '--exec', 'echo next'])
+    const { code, stdout } = await runBoxlab([
+      'boot',
+      '--record',
+      record,
+      '--json',
+      '--exec',
+      'echo out; exit 3',
+      '--exec',
+      'echo next',
+    ])
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
-      commands: [{ line: 'echo out; exit 3', stdout: 'out\n', stderr: '', exitCode: 3, failure: '`echo out; exit 3` exited with code 3' }],
+      commands: [
+        {
+          line: 'echo out; exit 3',
+          stdout: 'out\n',
+          stderr: '',
+          exitCode: 3,
+          failure: '`echo out; exit 3` exited with code 3',
+        },
+      ],
     })
     expect((JSON.parse(stdout) as { commands: unknown[] }).commands).toHaveLength(1)
   })
@@ -165,10 +206,15 @@ describe('a Linux box', () => {
   test('on a terminal is a table that is drawn again while it boots', async () => {
     const [file, ...args] = boxlabCommand(['boot', '--record', record])
     const line = [file, ...args].map((word) => `'${word}'`).join(' ')
-    const out = execFileSync('script', ['--quiet', '--return', '--command', `stty cols 110 rows 50; ${line}`, '/dev/null'], {
-      encoding: 'utf8',
-      env: { ...process.env, TERM: 'xterm-256color', CI: '', NO_COLOR: '' },
-    })
+    const out = execFileSync(
+      'script',
+      ['--quiet', '--return', '--command', `stty cols 110 rows 50; ${line}`, '/dev/null'],
+      {
+        encoding: 'utf8',
+        env: { ...process.env, TERM: 'xterm-256color', CI: '', NO_COLOR: '' },
+      },
+    )
+    // oxlint-disable-next-line no-control-regex -- cursor movements are control sequences
     const frames = out.split(/\u001b\[\d+A\u001b\[J/)
     expect(frames.length).toBeGreaterThan(5)
     expect(frames.at(-2)).toMatch(/booting for \d+\.\d s/)

@@ -49,7 +49,7 @@ export function startBoxlab(args: readonly string[], options: RunOptions = {}): 
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, stdout, stderr }) as Ran)
+  const ended = once(child, 'close').then(([code, signal]): Ran => ({ code, signal, stdout, stderr }))
   return {
     child,
     ended,

@@ -40,18 +40,26 @@ describe('kvm is taken at its word or refused, and never becomes TCG', () => {
     })
   })
 
-  test.for(['linux', 'firmware'] as const)('where KVM cannot be used, %s is refused with the remedy of what failed', (guest) => {
-    expect(chooseAccelerator('kvm', guest, unusable)).toEqual({
-      refusal: "`accel: 'kvm'` cannot be had here: Opening /dev/kvm failed with EACCES. Join the group kvm.",
-    })
-  })
+  test.for(['linux', 'firmware'] as const)(
+    'where KVM cannot be used, %s is refused with the remedy of what failed',
+    (guest) => {
+      expect(chooseAccelerator('kvm', guest, unusable)).toEqual({
+        refusal: "`accel: 'kvm'` cannot be had here: Opening /dev/kvm failed with EACCES. Join the group kvm.",
+      })
+    },
+  )
 
   test('a failure without a remedy of its own is refused with the way out', () => {
     const answer: KvmAnswer = { verdict: 'unusable', tiers: [tier('create-vm', 'failed', 'It hung.')] }
-    expect(chooseAccelerator('kvm', 'linux', answer)).toEqual({ refusal: expect.stringMatching(/It hung\. use `accel: 'tcg'`/) })
+    expect(chooseAccelerator('kvm', 'linux', answer)).toEqual({
+      refusal: expect.stringMatching(/It hung\. use `accel: 'tcg'`/),
+    })
   })
 })
 
 test.for([native, emulated, unusable])('tcg is what was asked for, whatever KVM can do', (answer) => {
-  expect(chooseAccelerator('tcg', 'linux', answer)).toMatchObject({ accel: 'tcg', reason: expect.stringMatching(/asked/) })
+  expect(chooseAccelerator('tcg', 'linux', answer)).toMatchObject({
+    accel: 'tcg',
+    reason: expect.stringMatching(/asked/),
+  })
 })

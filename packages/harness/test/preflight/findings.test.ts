@@ -44,13 +44,19 @@ describe('the engine', () => {
 
   test('that is missing, too old or no QEMU cannot be used', async () => {
     const version = (text: string): Promise<string> => printingEngine(text, 'tcg\\nkvm')
-    expect(await engineFinding('/nonexistent/qemu')).toMatchObject({ outcome: 'failed', remedy: expect.stringMatching(/apt-get install/) })
+    expect(await engineFinding('/nonexistent/qemu')).toMatchObject({
+      outcome: 'failed',
+      remedy: expect.stringMatching(/apt-get install/),
+    })
     expect(await engineFinding(await version('QEMU emulator version 6.2.0'))).toMatchObject({
       outcome: 'failed',
       detail: expect.stringMatching(/is QEMU 6\.2\.0; boxes need 7\.2/),
     })
     expect(await engineFinding(await version('hello'))).toMatchObject({ outcome: 'failed' })
-    expect(await engineFinding('/bin/false')).toMatchObject({ outcome: 'failed', detail: expect.stringMatching(/failed/) })
+    expect(await engineFinding('/bin/false')).toMatchObject({
+      outcome: 'failed',
+      detail: expect.stringMatching(/failed/),
+    })
   })
 
   test('without an accelerator is limited and says which boxes it cannot run', async () => {
@@ -74,7 +80,10 @@ describe('the agent', () => {
   })
 
   test('that needs a dynamic loader cannot be the first process', async () => {
-    expect(await agentFinding(() => '/bin/sh')).toMatchObject({ outcome: 'failed', detail: expect.stringMatching(/static/) })
+    expect(await agentFinding(() => '/bin/sh')).toMatchObject({
+      outcome: 'failed',
+      detail: expect.stringMatching(/static/),
+    })
     expect(await agentFinding(() => '/etc/passwd')).toMatchObject({ outcome: 'failed' })
   })
 })
@@ -83,8 +92,14 @@ describe('the host', () => {
   test('has room for boxes, for one, or for none', async () => {
     const mib = (count: number): number => count * 1024 * 1024
     expect(await memoryFinding(mib(4096))).toMatchObject({ outcome: 'ok' })
-    expect(await memoryFinding(mib(800))).toMatchObject({ outcome: 'limited', limit: expect.stringMatching(/only one box/) })
-    expect(await memoryFinding(mib(300))).toMatchObject({ outcome: 'failed', limit: expect.stringMatching(/does not fit/) })
+    expect(await memoryFinding(mib(800))).toMatchObject({
+      outcome: 'limited',
+      limit: expect.stringMatching(/only one box/),
+    })
+    expect(await memoryFinding(mib(300))).toMatchObject({
+      outcome: 'failed',
+      limit: expect.stringMatching(/does not fit/),
+    })
   })
 
   test('with one CPU disturbs its own measurements', async () => {
@@ -101,7 +116,10 @@ describe('the host', () => {
   test('keeps state in a folder that can be made', async () => {
     const root = await temporaryFolder()
     expect(await stateFinding(join(root, 'not', 'yet'))).toMatchObject({ outcome: 'ok' })
-    expect(await stateFinding('/proc/boxlab')).toMatchObject({ outcome: 'failed', remedy: expect.stringMatching(/BOXLAB_HOME/) })
+    expect(await stateFinding('/proc/boxlab')).toMatchObject({
+      outcome: 'failed',
+      remedy: expect.stringMatching(/BOXLAB_HOME/),
+    })
   })
 
   test('fetches the default kernel where apt is, and says so where it is not', async () => {
@@ -115,5 +133,8 @@ describe('the host', () => {
 
 test('a look that throws is a finding that failed', async () => {
   const about = { id: 'x', title: 'x', level: 'wanted' } as const
-  expect(await look(about, () => Promise.reject(new Error('It broke.')))).toMatchObject({ outcome: 'failed', detail: 'It broke.' })
+  expect(await look(about, () => Promise.reject(new Error('It broke.')))).toMatchObject({
+    outcome: 'failed',
+    detail: 'It broke.',
+  })
 })

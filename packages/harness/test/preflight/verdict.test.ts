@@ -19,8 +19,20 @@ const kvm = (verdict: KvmAnswer['verdict']): KvmAnswer => ({
 })
 
 const limited = finding({ id: 'kvm-long-mode', outcome: 'limited', limit: 'Linux boxes run under TCG' })
-const noEngine = finding({ id: 'engine', title: 'QEMU', level: 'needed', outcome: 'failed', detail: 'It is not on PATH.' })
-const noVsock = finding({ id: 'vsock', title: 'vhost-vsock', level: 'informational', outcome: 'failed', detail: 'ENOENT.' })
+const noEngine = finding({
+  id: 'engine',
+  title: 'QEMU',
+  level: 'needed',
+  outcome: 'failed',
+  detail: 'It is not on PATH.',
+})
+const noVsock = finding({
+  id: 'vsock',
+  title: 'vhost-vsock',
+  level: 'informational',
+  outcome: 'failed',
+  detail: 'ENOENT.',
+})
 
 describe('without requirements', () => {
   test('a host where everything works is ready', () => {
@@ -56,8 +68,14 @@ describe('without requirements', () => {
 
 describe('with requirements', () => {
   test('a limit that nobody asked about is no reason', () => {
-    expect(judge({ findings: [limited], kvm: kvm('emulated') }, ['firmware-kvm'])).toMatchObject({ verdict: 'ready', exitCode: 0 })
-    expect(judge({ findings: [limited], kvm: kvm('emulated') }, ['boot'])).toMatchObject({ verdict: 'ready', exitCode: 0 })
+    expect(judge({ findings: [limited], kvm: kvm('emulated') }, ['firmware-kvm'])).toMatchObject({
+      verdict: 'ready',
+      exitCode: 0,
+    })
+    expect(judge({ findings: [limited], kvm: kvm('emulated') }, ['boot'])).toMatchObject({
+      verdict: 'ready',
+      exitCode: 0,
+    })
   })
 
   test('what is required and missing makes it 2 and is named', () => {
@@ -74,7 +92,9 @@ describe('with requirements', () => {
       exitCode: 2,
       blockers: ['`vsock` is required: vhost-vsock: ENOENT.'],
     })
-    expect(judge({ findings: [finding({ outcome: 'failed', limit: 'no room' })] }, ['boot'])).toMatchObject({ exitCode: 2 })
+    expect(judge({ findings: [finding({ outcome: 'failed', limit: 'no room' })] }, ['boot'])).toMatchObject({
+      exitCode: 2,
+    })
   })
 
   test('KVM that nobody could test is no pass', () => {

@@ -182,6 +182,7 @@ pub struct Module {
     /// Time the system call took in the guest, in nanoseconds.
     pub took_ns: u64,
     /// Absent when it loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
