@@ -197,10 +197,10 @@ export class Box implements AsyncDisposable {
       ...(machine?.pid !== undefined && { pid: machine.pid }),
       ...(plan && {
         accelerator: {
-          asked: this.options.accel ?? 'auto',
+          asked: plan.plan.engine.asked,
           planned: plan.plan.engine.accel,
           ...(file?.proved !== undefined && { proved: file.proved }),
-          reason: plan.accelReason,
+          reason: plan.plan.engine.reason,
         },
       }),
       notes: plan?.notes ?? [],

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
 import { agentPath, type BootPlan, BoxError, fileSha256, hostTscKhz, type Machine } from '@boxlab/native'
 import { findEngine } from './engine.ts'
 import { guestModules } from './guest-modules.ts'
@@ -11,8 +12,6 @@ import { markOf } from './wait.ts'
 /** A plan with what the user should know of how it came about. */
 export interface Planned {
   readonly plan: BootPlan
-  /** Why this accelerator. */
-  readonly accelReason: string
   /** What was left out of the initramfs and why. */
   readonly notes: readonly string[]
 }
@@ -40,7 +39,7 @@ export async function planBoot(
   const preflight = options.accel === 'tcg' ? undefined : await hostPreflight({ cacheRoot: root })
   const choice = preflight
     ? chooseAccelerator(options.accel ?? 'auto', firmwareOnly ? 'firmware' : 'linux', preflight)
-    : { accel: 'tcg' as const, reason: 'asked for' }
+    : { accel: 'tcg' as const, reason: "`accel: 'tcg'` was asked for" }
   if ('refusal' in choice) throw new BoxError('ERR_BOX_ACCELERATOR', choice.refusal)
   const { accel, reason } = choice
   const source = firmwareOnly ? await firmwareSource(options) : await directSource(options, machine, root, accel, signal)
@@ -49,13 +48,13 @@ export async function planBoot(
   const ready = options.waitFor ? markOf(options.waitFor) : firmwareOnly ? 'vm-start' : 'agent-ready'
   const kvmPath = kvmDevice()
   const plan: BootPlan = {
-    engine: { binary, accel, ...(accel === 'kvm' && kvmPath !== '/dev/kvm' && { kvmPath }) },
+    engine: { binary, accel, asked: options.accel ?? 'auto', reason, ...(accel === 'kvm' && kvmPath !== '/dev/kvm' && { kvmPath }) },
     machine: options.machine ?? 'q35',
     cpuModel: options.cpuModel ?? (accel === 'kvm' ? 'host' : 'max'),
     cpus: options.cpus ?? 1,
     memoryMib: options.memoryMib ?? 512,
     boot: source.boot,
-    ...(options.firmware !== undefined && { firmware: options.firmware }),
+    ...(options.firmware !== undefined && { firmware: resolve(options.firmware) }),
     disks,
     devices: {
       rng: devices.rng ?? true,
@@ -71,13 +70,13 @@ export async function planBoot(
     limits: { bootMs: options.timeouts?.bootMs ?? 60_000, stopMs: options.timeouts?.stopMs ?? 10_000 },
     digests: source.digests,
   }
-  return { plan, accelReason: reason, notes: source.notes }
+  return { plan, notes: source.notes }
 }
 
 function planDisk(disk: DiskOptions, index: number, firmwareOnly: boolean): BootPlan['disks'][number] {
   return {
     id: `disk${index}`,
-    path: disk.path,
+    path: resolve(disk.path),
     format: disk.format ?? 'raw',
     readonly: disk.readonly ?? false,
     interface: disk.interface ?? (firmwareOnly ? 'ide' : 'virtio'),
@@ -100,7 +99,7 @@ async function directSource(
 ): Promise<Source> {
   const cancel = signal && { signal }
   machine.mark('image-begin')
-  const source = typeof options.kernel === 'string' ? kernelFile(options.kernel) : (options.kernel ?? debianKernel())
+  const source = typeof options.kernel === 'string' ? kernelFile(resolve(options.kernel)) : (options.kernel ?? debianKernel())
   const kernel = await source.resolve({ cacheRoot, ...cancel })
   await checkKernelImage(kernel.path)
   machine.mark('image-ready')

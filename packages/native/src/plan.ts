@@ -3,7 +3,14 @@
  * (`crates/runtime/src/plan.rs`) and refuses unknown fields.
  */
 export interface BootPlan {
-  readonly engine: { readonly binary: string; readonly accel: Accelerator; readonly kvmPath?: string }
+  readonly engine: {
+    readonly binary: string
+    readonly accel: Accelerator
+    /** What the user asked for, and why `accel` came of it. */
+    readonly asked: 'auto' | Accelerator
+    readonly reason: string
+    readonly kvmPath?: string
+  }
   /** QEMU's machine type. */
   readonly machine: string
   readonly cpuModel: string

@@ -7,8 +7,9 @@ export type AcceleratorChoice = { readonly accel: Accelerator; readonly reason: 
 export type KvmAnswer = Pick<KvmPreflight, 'verdict' | 'tiers'>
 
 /**
- * Chooses what runs guest code. `auto` takes KVM wherever it runs this kind of guest well; `kvm` and `tcg` are taken at
- * their word or refused. Whatever comes out says why: it is shown beside every number.
+ * Chooses what runs guest code. `auto` takes KVM where the processor runs guest code, else TCG, which is faster than
+ * a KVM that emulates; `kvm` and `tcg` are taken at their word or refused. Whatever comes out says why: it is shown
+ * beside every number.
  */
 export function chooseAccelerator(
   asked: 'auto' | 'kvm' | 'tcg',
@@ -24,11 +25,11 @@ export function chooseAccelerator(
     const remedy = why.remedy ?? "use `accel: 'tcg'` or 'auto'"
     return { refusal: `\`accel: 'kvm'\` cannot be had here: ${unended(why.detail)}. ${remedy}` }
   }
+  if (asked === 'auto') {
+    return { accel: 'tcg', reason: "this host's KVM emulates guest code instruction by instruction" }
+  }
   if (guest === 'firmware') {
     return { accel: 'kvm', reason: `${wanted}this host's KVM runs firmware, though it emulates the code of kernels` }
-  }
-  if (asked === 'auto') {
-    return { accel: 'tcg', reason: "this host's KVM would emulate a Linux kernel instruction by instruction" }
   }
   return {
     refusal:

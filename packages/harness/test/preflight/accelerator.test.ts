@@ -17,10 +17,10 @@ const unusable: KvmAnswer = {
 describe('auto takes KVM where it runs this kind of guest, and says why', () => {
   test.for([
     ['linux', native, 'kvm', /processor/],
-    ['linux', emulated, 'tcg', /emulate a Linux kernel/],
+    ['linux', emulated, 'tcg', /emulates guest code/],
     ['linux', unusable, 'tcg', /Opening \/dev\/kvm failed with EACCES/],
     ['firmware', native, 'kvm', /processor/],
-    ['firmware', emulated, 'kvm', /runs firmware/],
+    ['firmware', emulated, 'tcg', /emulates guest code/],
     ['firmware', unusable, 'tcg', /Opening \/dev\/kvm failed with EACCES/],
   ] as const)('%s guest, %o: %s', ([guest, answer, accel, reason]) => {
     expect(chooseAccelerator('auto', guest, answer)).toEqual({ accel, reason: expect.stringMatching(reason) })

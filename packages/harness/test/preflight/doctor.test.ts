@@ -48,7 +48,7 @@ async function unreadableDevice(): Promise<RunOptions> {
 /** What a host lacks by the verdict on its KVM. */
 const without = {
   native: {},
-  emulated: { linux: 'tcg', longMode: 'limited', slow: 1 },
+  emulated: { linux: 'tcg', firmware: 'tcg', longMode: 'limited', slow: 1 },
   unusable: { linux: 'tcg', firmware: 'tcg', longMode: 'not-run', slow: 1 },
 } as const
 

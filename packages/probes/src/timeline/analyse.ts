@@ -57,7 +57,7 @@ export function bootTimeline(parts: RecordParts): Timeline {
     stages,
     metrics: metricsOf({ stages, marks, intent, clock }),
     ending,
-    gaps: gapsOf(stages, ending, minGapMs),
+    gaps: gapsOf(stages, marks.get('start'), minGapMs),
     marks: [...marks.values()].map((mark) => ({ ...markUse(mark), at: mark.at, sources: mark.sources })),
     clock: clockResult(clock),
     findings: findingsOf(boot, lines, clock, views),

@@ -1,5 +1,5 @@
-import type { Ending, Gap, ReachedStage, StageResult } from './timeline.ts'
-import { STAGES } from './vocabulary.ts'
+import type { ChosenMark } from './model.ts'
+import type { AbsentStage, Gap, ReachedStage, StageResult } from './timeline.ts'
 
 /** A piece of the axis that a stage covers, with the marks at its ends. */
 interface Piece {
@@ -32,9 +32,12 @@ function overlapMs(a: ReachedStage, b: ReachedStage): number {
   return ms > errorMs ? ms : 0
 }
 
-/** The time that no stage covers, from the zero to the end of the last stage; shorter than `minGapMs` is left out. */
-export function gapsOf(stages: readonly StageResult[], ending: Ending, minGapMs: number): Gap[] {
-  const pieces = stages.flatMap((stage) => pieceOf(stage, ending)).toSorted((a, b) => a.startMs - b.startMs)
+/**
+ * The time that no stage covers, from the mark `start` to the end of the last stage; shorter than `minGapMs`, or than
+ * the clocks can tell, is left out.
+ */
+export function gapsOf(stages: readonly StageResult[], start: ChosenMark | undefined, minGapMs: number): Gap[] {
+  const pieces = [...pointAt(start), ...stages.flatMap(pieceOf)].toSorted((a, b) => a.startMs - b.startMs)
   const gaps: Gap[] = []
   let reach: Piece | undefined
   for (const piece of pieces) {
@@ -50,22 +53,25 @@ export function gapsOf(stages: readonly StageResult[], ending: Ending, minGapMs:
   return gaps
 }
 
-/** What a stage covers. `ready` covers nothing by itself, but both its ends bound what can be uncovered. */
-function pieceOf(stage: StageResult, ending: Ending): Piece[] {
-  if (stage.state === 'reached' && stage.start.known) {
-    const { ms: startMs, errorMs } = stage.start
-    const endMs = startMs + stage.durationMs
-    const [fromMark, toMark] = [stage.from.mark, stage.to.mark]
-    if (stage.id !== 'ready') return [{ startMs, endMs, errorMs: Math.max(errorMs, stage.errorMs), fromMark, toMark }]
-    return [
-      { startMs, endMs: startMs, errorMs, fromMark, toMark: fromMark },
-      { startMs: endMs, endMs, errorMs: stage.errorMs, fromMark: toMark, toMark },
-    ]
-  }
-  if (stage.state === 'absent' && stage.reason === 'died-here' && stage.start.known && ending.state === 'died') {
-    const { ms: startMs } = stage.start
-    const fromMark = STAGES.find(({ id }) => id === stage.id)?.from ?? stage.id
-    return [{ startMs, endMs: startMs + stage.afterMs, errorMs: stage.errorMs, fromMark, toMark: stage.by }]
-  }
-  return []
+/** What a stage covers. `ready` covers nothing by itself, but its end bounds what can be uncovered. */
+function pieceOf(stage: StageResult): Piece[] {
+  if (stage.state === 'absent') return stage.reason === 'died-here' ? deadPiece(stage) : []
+  if (!stage.start.known) return []
+  const endMs = stage.start.ms + stage.durationMs
+  const startMs = stage.id === 'ready' ? endMs : stage.start.ms
+  const fromMark = stage.id === 'ready' ? stage.to.mark : stage.from.mark
+  // A span on the guest's clock alone may be known better than where it lies.
+  const errorMs = Math.max(stage.start.errorMs, stage.errorMs)
+  return [{ startMs, endMs, errorMs, fromMark, toMark: stage.to.mark }]
+}
+
+function pointAt(start: ChosenMark | undefined): Piece[] {
+  if (start === undefined || !start.at.known) return []
+  const { ms, errorMs } = start.at
+  return [{ startMs: ms, endMs: ms, errorMs, fromMark: start.mark, toMark: start.mark }]
+}
+
+function deadPiece({ start, from, afterMs, errorMs, by }: AbsentStage & { readonly reason: 'died-here' }): Piece[] {
+  if (!start.known) return []
+  return [{ startMs: start.ms, endMs: start.ms + afterMs, errorMs, fromMark: from.mark, toMark: by }]
 }

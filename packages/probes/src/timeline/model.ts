@@ -46,17 +46,15 @@ export function chooseMarks(lines: readonly MarkLine[], zero: Zero | undefined, 
     if (sources === undefined) byMark.set(line.mark, [line])
     else sources.push(line)
   }
-  return new Map([...byMark].map(([mark, sources]) => [mark, choose(mark, sources, zero, clock)]))
+  const chosen = [...byMark].flatMap(([mark, sources]) => choose(mark, sources, zero, clock))
+  return new Map(chosen.map((mark) => [mark.mark, mark]))
 }
 
-function choose(mark: string, sources: MarkLine[], zero: Zero | undefined, clock: ClockMapping): ChosenMark {
-  // Array.sort is stable, so the earlier line wins among equals.
-  const [chosen = never(mark), second] = sources.toSorted(compare)
-  return { mark, chosen, why: whyChosen(chosen, second), at: instantOf(chosen, zero, clock), sources }
-}
-
-function never(mark: string): never {
-  throw new RangeError(`the mark ${mark} has no line`)
+function choose(mark: string, sources: MarkLine[], zero: Zero | undefined, clock: ClockMapping): ChosenMark[] {
+  // Sorting is stable, so the earlier line wins among equals.
+  const [chosen, second] = sources.toSorted(compare)
+  if (chosen === undefined) return []
+  return [{ mark, chosen, why: whyChosen(chosen, second), at: instantOf(chosen, zero, clock), sources }]
 }
 
 /** Host clock first, then the source that defines the mark, then the smaller error. */

@@ -117,7 +117,7 @@ const engineOf: Part<NonNullable<BootRecord['engine']>> = (_, field, unknown) =>
 }
 
 const acceleratorOf: Part<NonNullable<BootRecord['accelerator']>> = (_, field, unknown) => {
-  unknown(['asked', 'proved'])
+  unknown(['asked', 'proved', 'reason'])
   return { ...field('asked', isText), ...field('proved', isText) }
 }
 

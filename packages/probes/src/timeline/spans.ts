@@ -16,7 +16,7 @@ export function spanBetween(from: ChosenMark, to: ChosenMark, clock: ClockMappin
   // One end cannot be placed on the host's axis; the guest may have stamped both all the same.
   const [a, b] = [guestLine(from), guestLine(to)]
   if (a !== undefined && b !== undefined) return guestSpan(a, b, clock)
-  return { state: 'unknown', why: from.at.known ? whyOf(to) : whyOf(from) }
+  return { state: 'unknown', why: [from, to].flatMap(whyUnplaced).join(', and ') }
 }
 
 // Without a mapping the guest's seconds count as seconds, within the rate at which a clock becomes invalid.
@@ -41,6 +41,6 @@ function guestLine({ sources }: ChosenMark): MarkLine | undefined {
   return sources.find(({ clock }) => clock === 'guest')
 }
 
-function whyOf({ mark, at }: ChosenMark): string {
-  return at.known ? '' : `${mark} has no place in time: ${at.why}`
+function whyUnplaced({ mark, at }: ChosenMark): string[] {
+  return at.known ? [] : [`${mark} has no place in time: ${at.why}`]
 }

@@ -48,7 +48,7 @@ function includesKind(boots: readonly BootKind[], kind: BootKind | undefined): b
 
 /** The stages that began and have no end. */
 export function openStages(views: readonly (readonly [StageDefinition, StageView])[]): OpenStage[] {
-  return views.flatMap(([definition, view]) => (view.state === 'open' ? [{ definition, from: view.from }] : []))
+  return views.flatMap(([definition, view]) => (view.state === 'open' ? [{ id: definition.id, from: view.from }] : []))
 }
 
 /** The final word on a stage. */
@@ -97,7 +97,7 @@ function openResult({ id, to }: StageDefinition, from: ChosenMark, ending: Endin
     const { afterMs, errorMs, atLeast, by, outcome } = ending
     const how = outcome === 'stopped' ? 'Stopped here' : outcome === 'killed' ? 'Killed here' : 'Died here'
     const why = `${how} after ${atLeast ? 'at least ' : ''}${afterMs.toFixed(1)} ms (${by}).`
-    return { reason: 'died-here', why, start: from.at, afterMs, errorMs, atLeast, by }
+    return { reason: 'died-here', why, start: from.at, from: markUse(from), afterMs, errorMs, atLeast, by }
   }
   return { reason: 'not-reached', why: `Not reached: it began, but ${to} never came.` }
 }

@@ -65,7 +65,7 @@ export interface ReachedStage extends StageFacts {
 export type AbsentStage = StageFacts & { readonly state: 'absent'; readonly why: string } & (
     | { readonly reason: 'not-part' | 'not-reached' | 'beginning-not-recorded' | 'clock' }
     | { readonly reason: 'in-progress'; readonly start: Instant }
-    | ({ readonly reason: 'died-here'; readonly start: Instant } & Death)
+    | ({ readonly reason: 'died-here'; readonly start: Instant; readonly from: MarkUse } & Death)
   )
 
 /** How long something stayed open before the boot ended. */

@@ -137,6 +137,49 @@ describe('a boot that became ready', () => {
     expect(stage(both, 'ready')).toMatchObject({ overlaps: [] })
   })
 
+  it('tells overlaps and gaps only of stages that it can place', () => {
+    const marks = [
+      ...bareMarks(),
+      guestAt(1, 'userspace'),
+      guestAt(900, 'basic-target'),
+      guestAt(1800, 'multi-user-target'),
+    ]
+    const half = timeline(
+      marks.filter(({ source }) => source !== 'console'),
+      IMAGE_PLAN,
+    )
+    expect(stage(half, 'basic')).toMatchObject({ state: 'reached', start: { known: false }, overlaps: [] })
+    expect(half.gaps).toMatchObject([{}, {}, { beforeMark: 'ready', afterMark: 'qmp-ready' }])
+  })
+
+  it('takes the stage that reaches furthest for the beginning of a gap, and the larger error of its ends', () => {
+    const marks = [
+      at(0, 'start', 'harness', { errorNs: 100_000 }),
+      at(1, 'rootfs-begin', 'harness', { errorNs: 100_000 }),
+      at(50, 'rootfs-ready', 'harness', { errorNs: 300_000 }),
+      at(2, 'plan-begin'),
+      at(3, 'plan-ready'),
+      at(60, 'spawn', 'runtime', { errorNs: 200_000 }),
+      at(61, 'engine-main', 'qmp', { errorNs: 200_000 }),
+    ]
+    const [first, second, ...rest] = timeline(marks).gaps
+    expect(first).toMatchObject({ afterMark: 'start', beforeMark: 'rootfs-begin', durationMs: 1 })
+    expect(first?.errorMs).toBeCloseTo(0.5, 9)
+    expect(second).toMatchObject({ afterMark: 'rootfs-ready', beforeMark: 'spawn', startMs: 50, durationMs: 10 })
+    expect(second?.errorMs).toBeCloseTo(0.8, 9)
+    expect(rest).toEqual([])
+  })
+
+  it('takes for no gap what the clocks cannot tell', () => {
+    const marks = [
+      at(0, 'start'),
+      at(10, 'folder-ready', 'runtime', { errorNs: 3e6 }),
+      at(12, 'plan-begin'),
+      at(13, 'plan-ready'),
+    ]
+    expect(timeline(marks, { outcome: 'running' }).gaps).toEqual([])
+  })
+
   it('does not take for overlap what the clocks cannot tell', () => {
     const marks = [
       at(0, 'start'),
@@ -188,9 +231,100 @@ describe('a boot that failed', () => {
     expect(failed.metrics.totalCreateDurationMs).toMatchObject({ state: 'absent' })
   })
 
-  it('counts the stage it died in as covered', () => {
-    const failed = timeline([...until('kernel-first-line'), at(900, 'engine-exit')], { outcome: 'failed' })
-    expect(failed.gaps.at(-1)).toMatchObject({ afterMark: 'qmp-ready', beforeMark: 'vm-start' })
+  it('counts the stage it died in as covered, up to the end', () => {
+    const failed = timeline([...until('vm-start'), at(900, 'engine-exit')], { outcome: 'failed' })
+    expect(failed.gaps.at(-1)).toEqual({
+      afterMark: 'qmp-ready',
+      beforeMark: 'vm-start',
+      startMs: 64,
+      durationMs: 2,
+      errorMs: 0,
+    })
+    const covered = [
+      ...until('vm-start'),
+      at(70, 'generators-start', 'systemd'),
+      at(80, 'generators-finish', 'systemd'),
+    ]
+    const longer = timeline([...covered, at(900, 'engine-exit')], { outcome: 'failed', ...IMAGE_PLAN })
+    expect(longer.ending).toMatchObject({ in: 'firmware', afterMs: 834 })
+    expect(longer.gaps).toHaveLength(3)
+  })
+
+  it('takes the first sign of the end that came after the stage began', () => {
+    const ends = [
+      at(50, 'guest-reset', 'qmp'),
+      at(300, 'guest-shutdown', 'qmp'),
+      at(280, 'stop-begin'),
+      at(310, 'engine-exit'),
+    ]
+    expect(timeline([...until('kernel-first-line'), ...ends], { outcome: 'failed' }).ending).toMatchObject({
+      in: 'kernel',
+      by: 'stop-begin',
+      afterMs: 14,
+    })
+  })
+
+  it.each(['guest-panic', 'guest-reset', 'guest-shutdown', 'stop-begin', 'engine-exit'])('ends with %s', (mark) => {
+    const marks = [...until('kernel-first-line'), at(266, mark)]
+    expect(timeline(marks, { outcome: 'failed' }).ending).toMatchObject({
+      in: 'kernel',
+      by: mark,
+      afterMs: 0,
+      atLeast: false,
+    })
+    const { outcome: _, ...open } = boot()
+    expect(bootTimeline({ boot: open, marks }).ending).toMatchObject({ outcome: 'unknown' })
+    expect(timeline([...until('plan-ready'), at(20, mark)], { outcome: 'failed' }).ending).toMatchObject({
+      afterMark: 'plan-ready',
+    })
+  })
+
+  it('may fail after it was ready', () => {
+    const marks = [
+      ...bareMarks(),
+      at(1480, 'switch-root', 'agent'),
+      at(1490, 'userspace'),
+      at(9000, 'guest-panic', 'console'),
+    ]
+    const failed = timeline(marks, { outcome: 'failed', ...IMAGE_PLAN })
+    // basic, multi-user and login are open since the same instant.
+    expect(failed.ending).toMatchObject({ state: 'died', in: 'basic', afterMs: 7510 })
+    expect(stage(failed, 'ready')).toMatchObject({ state: 'reached' })
+  })
+
+  it('does not blame a stage whose beginning has no place in time', () => {
+    const marks = [at(0, 'start'), at(5, 'spawn'), guestAt(1, 'userspace'), at(9, 'engine-exit')]
+    expect(timeline(marks, { outcome: 'failed', ...IMAGE_PLAN }).ending).toMatchObject({
+      in: 'engine-exec',
+      afterMs: 4,
+    })
+  })
+
+  it('does not take a span of the record for one of another stage', () => {
+    const error = { code: 'E', message: 'm', stage: 'firmware', stageMs: 4321 }
+    expect(timeline(until('kernel-first-line'), { outcome: 'failed', error }).ending).toMatchObject({
+      in: 'kernel',
+      atLeast: true,
+    })
+    const unknown = { code: 'E', message: 'm', stage: 'warp', stageMs: 1 }
+    const warped = timeline(until('kernel-first-line'), { outcome: 'failed', error: unknown })
+    expect(warped).toMatchObject({ ending: { in: 'kernel', atLeast: true }, diagnostics: [] })
+  })
+
+  it('takes what the runtime said of the time since a mark from that mark on', () => {
+    const error = { code: 'E', message: 'm', lastMark: 'qmp-ready', sinceMs: 77 }
+    expect(timeline(until('vm-start'), { outcome: 'failed', error }).ending).toMatchObject({
+      in: 'firmware',
+      afterMs: 75,
+      atLeast: false,
+    })
+    const lost = { code: 'E', message: 'm', lastMark: 'switch-root', sinceMs: 77 }
+    expect(timeline(until('vm-start'), { outcome: 'failed', error: lost }).ending).toMatchObject({
+      afterMs: 0,
+      atLeast: true,
+    })
+    const half = { code: 'E', message: 'm', lastMark: 'qmp-ready' }
+    expect(timeline(until('vm-start'), { outcome: 'failed', error: half }).ending).toMatchObject({ atLeast: true })
   })
 
   it.each([
@@ -455,6 +589,41 @@ describe('sources and clocks', () => {
     ]
     // No clock: init-run has no console stamp of printk's to map by.
     expect(stage(timeline(marks), 'stage0')).toMatchObject({ state: 'reached', durationMs: 200, errorMs: 1 })
+  })
+
+  it('adds to a span of the guest what its stamps and the distance of its clocks leave open', () => {
+    const marks = [
+      at(0, 'start'),
+      guestAt(1000, 'init-run', 'console', { errorNs: 1e6 }),
+      guestAt(2000, 'agent-up', 'agent', { errorNs: 2e6 }),
+    ]
+    expect(stage(timeline(marks), 'stage0')).toMatchObject({ durationMs: 1000, errorMs: 5 + 1 + 2 + 50 })
+    const same = [
+      at(0, 'start'),
+      guestAt(1000, 'userspace', 'systemd', { errorNs: 1e6 }),
+      guestAt(2000, 'basic-target', 'systemd', { errorNs: 2e6 }),
+    ]
+    expect(stage(timeline(same), 'basic')).toMatchObject({ durationMs: 1000, errorMs: 8 })
+  })
+
+  it('measures the guest’s seconds in those of the host, with what a bent clock leaves open', () => {
+    const slow: ClockSample[] = [0, 1000, 2000].map((ms) => {
+      const hostNs = ZERO_NS + (100 + ms * 1.004 + (ms === 1000 ? 3 : 0)) * 1e6
+      return { hostSendNs: hostNs - 1e5, guestNs: ms * 1e6, hostRecvNs: hostNs + 1e5 }
+    })
+    const marks = [
+      at(0, 'start'),
+      guestAt(100, 'userspace', 'systemd', { errorNs: 1e6 }),
+      guestAt(1100, 'basic-target'),
+    ]
+    const basic = stage(timeline(marks, {}, { clock: slow }), 'basic')
+    expect(basic.state === 'reached' && [basic.durationMs, basic.errorMs].map((ms) => ms.toFixed(2))).toEqual([
+      '1004.00',
+      (0.1 + 2.8 + 1).toFixed(2),
+    ])
+    expect(timeline(marks, {}, { clock: slow }).marks.find(({ mark }) => mark === 'userspace')).toMatchObject({
+      at: { known: true, errorMs: expect.closeTo(0.1 + 2.8 + 1, 2) },
+    })
   })
 
   it('has no duration where one end cannot be placed, and says why', () => {

@@ -42,7 +42,7 @@ impl BootFile {
     pub fn planned(&mut self, plan: &BootPlan, binary: &Path, argv: &[String]) {
         self.json["plan"] = json!(plan);
         self.json["engine"] = json!({ "binary": binary, "argv": argv });
-        self.json["accelerator"] = json!({ "asked": plan.engine.accel });
+        self.json["accelerator"] = json!({ "asked": plan.engine.asked, "reason": plan.engine.reason });
     }
 
     /// Adds the fingerprints and the engine's version.

@@ -53,6 +53,10 @@ pub struct EnginePlan {
     pub binary: PathBuf,
     /// What runs guest code.
     pub accel: Accel,
+    /// What the user asked for: `auto`, `kvm` or `tcg`.
+    pub asked: String,
+    /// Why `accel` came of it.
+    pub reason: String,
     /// Where KVM's device is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kvm_path: Option<PathBuf>,

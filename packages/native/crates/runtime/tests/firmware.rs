@@ -47,7 +47,7 @@ fn boot_disk(dir: &Path, text: &str) -> PathBuf {
 
 fn plan(disk: &Path, changes: &Value) -> BootPlan {
     let mut plan = json!({
-        "engine": { "binary": "qemu-system-x86_64", "accel": "tcg" },
+        "engine": { "binary": "qemu-system-x86_64", "accel": "tcg", "asked": "auto", "reason": "a test" },
         "machine": "q35", "cpuModel": "max", "cpus": 1, "memoryMib": 64,
         "boot": { "kind": "firmware" },
         "disks": [{ "id": "d0", "path": disk, "format": "raw", "readonly": false, "interface": "ide" }],
@@ -110,7 +110,7 @@ fn a_box_boots_and_its_record_is_what_the_schema_says() {
     let file: Value = serde_json::from_slice(&std::fs::read(record.join("boot.json")).unwrap()).unwrap();
     validate("boot", &file);
     assert_eq!((&file["outcome"], &file["name"]), (&json!("stopped"), &json!("a box")));
-    assert_eq!(file["accelerator"], json!({ "asked": "tcg", "proved": "tcg" }));
+    assert_eq!(file["accelerator"], json!({ "asked": "auto", "reason": "a test", "proved": "tcg" }));
     assert!(file["fingerprints"]["machine"]["parts"]["machineType"].as_str().unwrap().starts_with("pc-q35-"));
     for (name, definition) in
         [("marks.jsonl", "mark"), ("console.idx.jsonl", "consoleIndex"), ("qmp.jsonl", "qmp"), ("counters.jsonl", "counters")]
@@ -182,7 +182,7 @@ fn an_engine_that_is_not_there_is_named_with_the_remedy() {
     let folder = Folder::new("missing");
     let disk = boot_disk(&folder.0, "hello\r\n");
     let machine = machine(&folder);
-    let engine = json!({ "engine": { "binary": "/nowhere/qemu", "accel": "tcg" } });
+    let engine = json!({ "engine": { "binary": "/nowhere/qemu", "accel": "tcg", "asked": "tcg", "reason": "a test" } });
     let failure = boot(&machine, plan(&disk, &engine)).unwrap_err();
     assert_eq!(failure.code, "ERR_BOX_SPAWN");
     assert_eq!(

@@ -144,7 +144,7 @@ mod tests {
 
     fn plan(changes: serde_json::Value) -> BootPlan {
         let mut plan = serde_json::json!({
-            "engine": { "binary": "/usr/bin/qemu-system-x86_64", "accel": "tcg" },
+            "engine": { "binary": "/usr/bin/qemu-system-x86_64", "accel": "tcg", "asked": "auto", "reason": "r" },
             "machine": "q35", "cpuModel": "max", "cpus": 2, "memoryMib": 512,
             "boot": { "kind": "direct", "kernel": "/k", "initrd": "/i", "cmdline": "console=ttyS0 a=b,c" },
             "devices": { "rng": true, "net": "none", "balloon": false, "hotplugPorts": 0, "ioeventfd": true, "extra": [] },
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_firmware_box_has_no_kernel_and_no_agent_and_its_disk_is_as_the_user_gave_it() {
         let line = line(&plan(serde_json::json!({
-            "engine": { "binary": "q", "accel": "kvm", "kvmPath": "/dev/kvm2" },
+            "engine": { "binary": "q", "accel": "kvm", "asked": "kvm", "reason": "r", "kvmPath": "/dev/kvm2" },
             "boot": { "kind": "firmware" }, "agent": false,
             "disks": [{ "id": "d0", "path": "/a,b.img", "format": "raw", "readonly": false, "interface": "ide" }],
         })));

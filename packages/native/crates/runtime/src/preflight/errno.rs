@@ -76,7 +76,9 @@ pub(super) fn open_remedy(path: &str, errno: Errno) -> Option<String> {
              virtualization, in a container pass the device (`--device {path}`)."
         ),
         libc::EACCES => {
-            "Add yourself to the device's group with `sudo usermod -aG kvm $USER` and log in again.".to_owned()
+            "Add yourself to the device's group with `sudo usermod -aG kvm $USER` and log in again; where that group is not \
+             kvm (`ls -l` tells), first `sudo chgrp kvm` and `sudo chmod 660` the device."
+                .to_owned()
         }
         libc::EPERM => format!(
             "The device is forbidden to this process although its mode allows it: in a container pass `--device {path}`, in a \
