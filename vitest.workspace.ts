@@ -17,7 +17,11 @@ const config: ViteUserConfig = defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'], exclude: ['**/*.boot.test.ts', '**/fixtures/**'] },
+        test: {
+          name: 'unit',
+          include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
+          exclude: ['**/*.boot.test.ts', '**/fixtures/**'],
+        },
       },
       {
         extends: true,

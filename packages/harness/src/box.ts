@@ -21,7 +21,12 @@ export interface BoxInfo {
   /** Its engine's process id while it runs. */
   readonly pid?: number
   /** The accelerator that was decided on and why; absent before the plan is made. */
-  readonly accelerator?: { readonly asked: string; readonly planned: 'kvm' | 'tcg'; readonly proved?: string; readonly reason: string }
+  readonly accelerator?: {
+    readonly asked: string
+    readonly planned: 'kvm' | 'tcg'
+    readonly proved?: string
+    readonly reason: string
+  }
   /** What was left out of the initramfs and why. */
   readonly notes: readonly string[]
 }
@@ -66,7 +71,8 @@ export class Box implements AsyncDisposable {
     }
     this.files = {
       read: (path) => this.machine.readFile(path),
-      write: (path, content, { mode = 0o644 } = {}) => this.machine.writeFile(path, Buffer.from(content as string), mode),
+      write: (path, content, { mode = 0o644 } = {}) =>
+        this.machine.writeFile(path, Buffer.from(content as string), mode),
       copyIn: (from, to) => this.machine.copyIn(resolve(from), to),
       copyOut: (from, to) => this.machine.copyOut(from, resolve(to)),
     }
@@ -103,7 +109,12 @@ export class Box implements AsyncDisposable {
     if (this.#ended) throw new BoxError('ERR_BOX_KILLED', 'the box was stopped before it booted')
     if (signal?.aborted) {
       this.#ended = 'failed'
-      throw new BoxError('ERR_BOX_ABORTED', 'the box was not booted: its signal had aborted', {}, { cause: plainReason(signal) })
+      throw new BoxError(
+        'ERR_BOX_ABORTED',
+        'the box was not booted: its signal had aborted',
+        {},
+        { cause: plainReason(signal) },
+      )
     }
     const startNs = process.hrtime.bigint()
     const root = stateRoot()
@@ -154,7 +165,10 @@ export class Box implements AsyncDisposable {
   }
 
   /** Starts a command and gives its streams. */
-  async spawn(argv: readonly string[], options: Omit<ExecOptions, 'stdin' | 'maxOutputBytes'> = {}): Promise<RunningCommand> {
+  async spawn(
+    argv: readonly string[],
+    options: Omit<ExecOptions, 'stdin' | 'maxOutputBytes'> = {},
+  ): Promise<RunningCommand> {
     return spawnCommand(this.machine, argv, options, this.#defaults)
   }
 
@@ -167,9 +181,15 @@ export class Box implements AsyncDisposable {
   }
 
   /** Waits for a mark; it races with the end of the box. Default bound 60 s. */
-  async waitFor(strategy: WaitStrategy, { timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {}): Promise<MarkLine> {
+  async waitFor(
+    strategy: WaitStrategy,
+    { timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {},
+  ): Promise<MarkLine> {
     if (strategy.kind === 'console' && markOf(strategy) !== this.#planned?.plan.ready) {
-      throw new BoxError('ERR_BOX_OPTIONS', 'a console text can be waited for only as the `waitFor` of the box, so that it is looked for from the first byte on')
+      throw new BoxError(
+        'ERR_BOX_OPTIONS',
+        'a console text can be waited for only as the `waitFor` of the box, so that it is looked for from the first byte on',
+      )
     }
     return this.machine.waitMark(markOf(strategy), timeoutMs)
   }

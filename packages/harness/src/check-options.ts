@@ -41,7 +41,8 @@ const oneOf =
   }
 
 const text: Check = (value, name) => {
-  if (typeof value !== 'string' || value === '') refuse(`\`${name}\` must be a text that is not empty, not ${shown(value)}`)
+  if (typeof value !== 'string' || value === '')
+    refuse(`\`${name}\` must be a text that is not empty, not ${shown(value)}`)
   if (value.includes('\0')) refuse(`\`${name}\` holds a NUL byte; take it out`)
 }
 
@@ -90,7 +91,9 @@ const cmdline: Check = (value, name, options) => {
   const bytes = Buffer.byteLength(value as string)
   if (/[\r\n]/.test(value as string)) refuse(`\`${name}\` holds a line end; a kernel command line is one line`)
   if (bytes > cmdlineLimitBytes) {
-    refuse(`\`${name}\` has ${bytes} bytes and the kernel takes ${cmdlineLimitBytes}; pass settings in \`files\` or \`env\``)
+    refuse(
+      `\`${name}\` has ${bytes} bytes and the kernel takes ${cmdlineLimitBytes}; pass settings in \`files\` or \`env\``,
+    )
   }
 }
 
@@ -100,14 +103,19 @@ const env: Check = (value, name) => {
   for (const [key, entry] of Object.entries(value)) {
     if (typeof entry !== 'string') refuse(`\`${name}.${key}\` must be a text, not ${shown(entry)}`)
     if (key === '' || /[=\0]/.test(key) || entry.includes('\0')) {
-      refuse(`\`${name}\` has the variable '${key}', which no environment can hold (an empty name, '=' in it, or a NUL byte)`)
+      refuse(
+        `\`${name}\` has the variable '${key}', which no environment can hold (an empty name, '=' in it, or a NUL byte)`,
+      )
     }
     const bytes = Buffer.byteLength(key) + Buffer.byteLength(entry) + 2
-    if (bytes > variableLimitBytes) refuse(`\`${name}.${key}\` has ${bytes} bytes and Linux takes ${variableLimitBytes} for one variable`)
+    if (bytes > variableLimitBytes)
+      refuse(`\`${name}.${key}\` has ${bytes} bytes and Linux takes ${variableLimitBytes} for one variable`)
     total += bytes
   }
   if (total > environmentLimitBytes) {
-    refuse(`\`${name}\` has ${total} bytes and a box takes ${environmentLimitBytes}; pass what the guest needs, not the whole process.env`)
+    refuse(
+      `\`${name}\` has ${total} bytes and a box takes ${environmentLimitBytes}; pass what the guest needs, not the whole process.env`,
+    )
   }
 }
 
@@ -146,7 +154,8 @@ const box = fields({
   boot: oneOf('direct', 'firmware'),
   cmdline,
   files: list((value, name) => {
-    if (typeof value !== 'object' || value === null || !('path' in value)) refuse(`\`${name}\` must be an object with a path`)
+    if (typeof value !== 'object' || value === null || !('path' in value))
+      refuse(`\`${name}\` must be an object with a path`)
   }),
   modules: list(text),
   machine: text,
@@ -163,7 +172,9 @@ const box = fields({
     extra: list(text),
   }),
   disks: list(
-    fields({ path: readableFile, format: oneOf('raw', 'qcow2'), readonly: truth, interface: oneOf('virtio', 'ide') }, ['path']),
+    fields({ path: readableFile, format: oneOf('raw', 'qcow2'), readonly: truth, interface: oneOf('virtio', 'ide') }, [
+      'path',
+    ]),
   ),
   firmware: readableFile,
   env,
@@ -185,7 +196,8 @@ export function checkOptions(options: BoxOptions): void {
   box(options, 'options', options)
   if (options.boot === 'firmware') {
     const extra = directOnly.find((key) => options[key] !== undefined)
-    if (extra) refuse(`\`${extra}\` and \`boot: 'firmware'\` exclude each other: a firmware box has no kernel or agent of ours`)
+    if (extra)
+      refuse(`\`${extra}\` and \`boot: 'firmware'\` exclude each other: a firmware box has no kernel or agent of ours`)
     if (!options.disks?.length && !options.firmware) {
       refuse("`boot: 'firmware'` needs something to boot: give `disks` or `firmware`")
     }
@@ -196,7 +208,9 @@ export function checkOptions(options: BoxOptions): void {
     return readonly && (bus ?? (options.boot === 'firmware' ? 'ide' : 'virtio')) === 'ide'
   })
   if (disk !== undefined && disk >= 0) {
-    refuse(`\`disks[${disk}].readonly\`: an IDE disk cannot be read-only; leave it out (the file is never written) or use virtio`)
+    refuse(
+      `\`disks[${disk}].readonly\`: an IDE disk cannot be read-only; leave it out (the file is never written) or use virtio`,
+    )
   }
   if (options.workdir && !options.workdir.startsWith('/')) {
     refuse(`\`workdir\` must be an absolute path in the guest, not '${options.workdir}'`)

@@ -139,7 +139,10 @@ function feed(command: RunningCommand, stdin: ExecOptions['stdin']): void {
   else stdin.on('error', (error) => command.stdin.destroy(error)).pipe(command.stdin)
 }
 
-function collect(command: RunningCommand, maxBytes: number): Output & { readonly overflow: boolean; readonly done: Promise<unknown> } {
+function collect(
+  command: RunningCommand,
+  maxBytes: number,
+): Output & { readonly overflow: boolean; readonly done: Promise<unknown> } {
   let left = maxBytes
   let overflow = false
   const gather = (stream: Readable | undefined): { chunks: Buffer[]; ended: Promise<void> } => {
@@ -193,12 +196,20 @@ function withOutput(
 
 function overflowError(argv: readonly string[], options: ExecOptions): BoxError {
   const max = options.maxOutputBytes ?? defaultMaxOutputBytes
-  return new BoxError('ERR_BOX_EXEC_OUTPUT', `\`${argv[0]}\` printed more than ${max} bytes; raise \`maxOutputBytes\` or stream with \`spawn\``)
+  return new BoxError(
+    'ERR_BOX_EXEC_OUTPUT',
+    `\`${argv[0]}\` printed more than ${max} bytes; raise \`maxOutputBytes\` or stream with \`spawn\``,
+  )
 }
 
 function throwIfAborted(signal: AbortSignal | undefined, argv: readonly string[]): void {
   if (!signal?.aborted) return
-  throw new BoxError('ERR_BOX_EXEC_ABORTED', `\`${argv[0]}\` was not started: its signal had aborted`, {}, { cause: plainReason(signal) })
+  throw new BoxError(
+    'ERR_BOX_EXEC_ABORTED',
+    `\`${argv[0]}\` was not started: its signal had aborted`,
+    {},
+    { cause: plainReason(signal) },
+  )
 }
 
 /** The reason of a signal as a plain error: test runners print a DOMException with all its constants. */

@@ -16,7 +16,15 @@ export {
 export { bootBox } from './boot-box.ts'
 export { Box, type BoxFiles, type BoxInfo } from './box.ts'
 export { ExecError, type ExecOptions, type ExecResult } from './exec.ts'
-export { debianKernel, type DebianKernelOptions, hostKernel, ImageError, type Kernel, kernelFile, type KernelSource } from './images/index.ts'
+export {
+  debianKernel,
+  type DebianKernelOptions,
+  hostKernel,
+  ImageError,
+  type Kernel,
+  kernelFile,
+  type KernelSource,
+} from './images/index.ts'
 export type { BoxMetrics } from './metrics.ts'
 export type { BoxOptions, DeviceOptions, DiskOptions, RecordOptions, TimeoutOptions } from './options.ts'
 export { stateRoot } from './state-root.ts'

@@ -42,13 +42,21 @@ export async function planBoot(
     : { accel: 'tcg' as const, reason: "`accel: 'tcg'` was asked for" }
   if ('refusal' in choice) throw new BoxError('ERR_BOX_ACCELERATOR', choice.refusal)
   const { accel, reason } = choice
-  const source = firmwareOnly ? await firmwareSource(options) : await directSource(options, machine, root, accel, signal)
+  const source = firmwareOnly
+    ? await firmwareSource(options)
+    : await directSource(options, machine, root, accel, signal)
   const disks = (options.disks ?? []).map((disk, index) => planDisk(disk, index, firmwareOnly))
   const devices = options.devices ?? {}
   const ready = options.waitFor ? markOf(options.waitFor) : firmwareOnly ? 'vm-start' : 'agent-ready'
   const kvmPath = kvmDevice()
   const plan: BootPlan = {
-    engine: { binary, accel, asked: options.accel ?? 'auto', reason, ...(accel === 'kvm' && kvmPath !== '/dev/kvm' && { kvmPath }) },
+    engine: {
+      binary,
+      accel,
+      asked: options.accel ?? 'auto',
+      reason,
+      ...(accel === 'kvm' && kvmPath !== '/dev/kvm' && { kvmPath }),
+    },
     machine: options.machine ?? 'q35',
     cpuModel: options.cpuModel ?? (accel === 'kvm' ? 'host' : 'max'),
     cpus: options.cpus ?? 1,
@@ -99,7 +107,8 @@ async function directSource(
 ): Promise<Source> {
   const cancel = signal && { signal }
   machine.mark('image-begin')
-  const source = typeof options.kernel === 'string' ? kernelFile(resolve(options.kernel)) : (options.kernel ?? debianKernel())
+  const source =
+    typeof options.kernel === 'string' ? kernelFile(resolve(options.kernel)) : (options.kernel ?? debianKernel())
   const kernel = await source.resolve({ cacheRoot, ...cancel })
   await checkKernelImage(kernel.path)
   machine.mark('image-ready')
@@ -126,7 +135,11 @@ async function directSource(
  * ends the engine (-no-reboot). Under TCG the guest's own calibration of its TSC is racy, so it is told the host's
  * frequency. The user's part comes last and wins.
  */
-export function commandLine(options: Pick<BoxOptions, 'cmdline'>, accel: 'kvm' | 'tcg', tscKhz: () => number = hostTscKhz): string {
+export function commandLine(
+  options: Pick<BoxOptions, 'cmdline'>,
+  accel: 'kvm' | 'tcg',
+  tscKhz: () => number = hostTscKhz,
+): string {
   const parts = ['console=ttyS0', 'earlycon=uart8250,io,0x3f8', 'panic=-1']
   if (accel === 'tcg') parts.push(`tsc_early_khz=${tscKhz()}`)
   if (options.cmdline) parts.push(options.cmdline)

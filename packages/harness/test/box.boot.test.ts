@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, readlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -35,14 +46,16 @@ describe('a bare box', () => {
     )
     expect(() => expect(box).toReach('switch-root')).toThrow('the mark `switch-root` was not reached; the last is `')
     expect(() => expect(box).toReach('login')).toThrow(/^the stage `login` has no end: /)
-    expect(() => expect(box).toReach('kernel', { within: 'soon' })).toThrow("`within` must be milliseconds or a text such as")
+    expect(() => expect(box).toReach('kernel', { within: 'soon' })).toThrow(
+      '`within` must be milliseconds or a text such as',
+    )
   })
 
   test('its metrics are those of the engine’s process and of this boot', () => {
     const metrics = box.metrics()
-    for (const name of ['totalCreateDurationMs', 'stageBoxSpawnMs', 'guestBootDurationMs', 'stageGuestRootfsMs'] as const) {
-      expect(metrics[name], name).toBeGreaterThan(0)
-    }
+    expect(metrics.stageBoxSpawnMs).toBeGreaterThan(0)
+    expect(metrics.stageGuestRootfsMs).toBeGreaterThan(0)
+    expect(metrics.guestBootDurationMs).toBeGreaterThan(100)
     expect(metrics.totalCreateDurationMs).toBeGreaterThan(metrics.guestBootDurationMs ?? Infinity)
     expect(metrics.memoryBytes).toBeGreaterThan(50 * 1024 * 1024)
     expect(metrics.cpuPercent).toBeGreaterThan(1)
@@ -65,10 +78,13 @@ describe('a bare box', () => {
   })
 
   test('environment, working directory and user are the box’s and can be the call’s', async () => {
-    const text = async (...args: Parameters<typeof box.exec>): Promise<string> => (await box.exec(...args)).stdout.toString()
+    const text = async (...args: Parameters<typeof box.exec>): Promise<string> =>
+      (await box.exec(...args)).stdout.toString()
     expect(await text(['sh', '-c', 'echo $GREETING $PWD $(id -u)'])).toBe('hello / 0\n')
     const options = { env: { GREETING: 'hi', MORE: 'x y' }, cwd: '/tmp', user: '1000:1000' }
-    expect(await text(['sh', '-c', 'echo $GREETING $MORE $PWD $(id -u):$(id -g)'], options)).toBe('hi x y /tmp 1000:1000\n')
+    expect(await text(['sh', '-c', 'echo $GREETING $MORE $PWD $(id -u):$(id -g)'], options)).toBe(
+      'hi x y /tmp 1000:1000\n',
+    )
   })
 
   test('standard input is exact, and absent means an end of file', async () => {
@@ -94,11 +110,15 @@ describe('a bare box', () => {
   })
 
   test('a limit kills the command and everything it started, and keeps what it had printed', async () => {
-    const error = await box.shell('echo partial; sleep 321 & sleep 321', { timeoutMs: 700 }).catch((thrown: unknown) => thrown)
+    const error = await box
+      .shell('echo partial; sleep 321 & sleep 321', { timeoutMs: 700 })
+      .catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ExecError)
     expect(error).toMatchObject({ code: 'ERR_BOX_EXEC_TIMEOUT', stdout: Buffer.from('partial\n') })
     expect((error as Error).message).toBe('`/bin/sh` was killed after its limit of 700 ms')
-    await expect.poll(async () => (await box.shell('ps | grep -c "[s]leep 321"')).stdout.toString(), { timeout: 5000 }).toBe('0\n')
+    await expect
+      .poll(async () => (await box.shell('ps | grep -c "[s]leep 321"')).stdout.toString(), { timeout: 5000 })
+      .toBe('0\n')
   })
 
   test('an abort kills the command and says so, without a DOMException', async () => {
@@ -110,7 +130,9 @@ describe('a bare box', () => {
     expect(error.cause).toBeInstanceOf(Error)
     expect(error.cause).not.toBeInstanceOf(DOMException)
     await expect(box.exec(['true'], { signal: abort.signal })).rejects.toMatchObject({ code: 'ERR_BOX_EXEC_ABORTED' })
-    await expect.poll(async () => (await box.shell('ps | grep -c "[s]leep 654"')).stdout.toString(), { timeout: 5000 }).toBe('0\n')
+    await expect
+      .poll(async () => (await box.shell('ps | grep -c "[s]leep 654"')).stdout.toString(), { timeout: 5000 })
+      .toBe('0\n')
   })
 
   test('a command that prints more than is wanted is ended', async () => {
@@ -167,14 +189,15 @@ describe('a bare box', () => {
 
   test('a port of the guest is a stream, and each side ends on its own', async () => {
     const server = await box.spawn(['nc', '-l', '-p', '4000', '-e', 'sh', '-c', 'cat; echo bye'])
-    await expect.poll(async () => (await box.shell('netstat -ltn')).stdout.toString(), { timeout: 10_000 }).toContain(':4000')
+    await expect
+      .poll(async () => (await box.shell('netstat -ltn')).stdout.toString(), { timeout: 10_000 })
+      .toContain(':4000')
     const socket = await box.dial(4000)
     socket.end('over the wire\n')
     const chunks: Buffer[] = []
     for await (const chunk of socket) chunks.push(chunk as Buffer)
     expect(Buffer.concat(chunks).toString()).toBe('over the wire\nbye\n')
-    server.kill()
-    await expect(server.wait()).resolves.toBeDefined().catch(() => undefined)
+    expect(await server.wait()).toMatchObject({ exitCode: 0 })
     await expect(box.dial(4001)).rejects.toMatchObject({ code: 'ERR_BOX_REFUSED' })
     await expect(box.dial(0)).rejects.toThrow('`dial` takes a port from 1 to 65535, not 0')
   })

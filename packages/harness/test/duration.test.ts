@@ -11,8 +11,11 @@ test.for<[number | string, number]>([
   expect(durationMs(value, 'within')).toBe(expected)
 })
 
-test.for([-1, Number.NaN, Number.POSITIVE_INFINITY, '', '5', 's', '5 s', '-5s', '1h', '5sx', 'x5s'])('%s is no time', (value) => {
-  expect(() => durationMs(value, 'within')).toThrow(
-    `\`within\` must be milliseconds or a text such as '500ms', '1.5s' or '2m', not '${value}'`,
-  )
-})
+test.for([-1, Number.NaN, Number.POSITIVE_INFINITY, '', '5', 's', '5 s', '-5s', '1h', '5sx', 'x5s'])(
+  '%s is no time',
+  (value) => {
+    expect(() => durationMs(value, 'within')).toThrow(
+      `\`within\` must be milliseconds or a text such as '500ms', '1.5s' or '2m', not '${value}'`,
+    )
+  },
+)

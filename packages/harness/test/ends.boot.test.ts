@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Box, bootBox, runningBoxes, Wait } from '../src/index.ts'
-import { test as boxTest } from '../src/vitest/index.ts'
 import { bootDisk } from './fixtures/boot-sector.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'boxlab-ends-'))
@@ -46,7 +45,10 @@ describe('the end of a box', () => {
     expect(box.state).toBe('stopped')
     expect(await box.stop()).toEqual({ by: 'none', exit: { code: 0 } })
     box.kill()
-    expect(JSON.parse(readFileSync(join(box.record, 'boot.json'), 'utf8'))).toMatchObject({ outcome: 'stopped', exit: { code: 0 } })
+    expect(JSON.parse(readFileSync(join(box.record, 'boot.json'), 'utf8'))).toMatchObject({
+      outcome: 'stopped',
+      exit: { code: 0 },
+    })
     await expect(box.exec(['true'])).rejects.toMatchObject({ code: 'ERR_BOX_STATE' })
     await expect(box.boot()).rejects.toThrow('a box boots once')
   })
@@ -65,7 +67,10 @@ describe('the end of a box', () => {
     const boot = bootBox({ signal: abort.signal })
     setTimeout(() => abort.abort(new Error('enough')), 400)
     const began = performance.now()
-    await expect(boot).rejects.toMatchObject({ code: 'ERR_BOX_ABORTED', cause: expect.objectContaining({ message: 'enough' }) as Error })
+    await expect(boot).rejects.toMatchObject({
+      code: 'ERR_BOX_ABORTED',
+      cause: expect.objectContaining({ message: 'enough' }) as Error,
+    })
     expect(performance.now() - began).toBeLessThan(5000)
     expect(runningBoxes()).toEqual([])
     await expect(bootBox({ signal: abort.signal })).rejects.toMatchObject({ code: 'ERR_BOX_ABORTED' })
@@ -74,7 +79,9 @@ describe('the end of a box', () => {
   test('`stop` during a boot resolves when the engine is gone, and the boot fails', async () => {
     const box = new Box({ timeouts: { bootMs: 30_000 } })
     const boot = box.boot().catch((error: unknown) => error)
-    await expect.poll(() => box.marks().some(({ mark }) => mark === 'vm-start'), { timeout: 20_000, interval: 5 }).toBe(true)
+    await expect
+      .poll(() => box.marks().some(({ mark }) => mark === 'vm-start'), { timeout: 20_000, interval: 5 })
+      .toBe(true)
     const pid = box.info().pid ?? 0
     await box.stop()
     expect(alive(pid)).toBe(false)
@@ -89,7 +96,10 @@ describe('the end of a box', () => {
     expect(message).toMatch(/^the guest panicked while waiting for `agent-ready`: \[.*\] Kernel panic - not syncing: /)
     expect(message).toContain(`record: ${record}`)
     expect(readFileSync(join(record, 'console.bin'), 'utf8').includes('Call Trace:')).toBe(true)
-    expect(JSON.parse(readFileSync(join(record, 'boot.json'), 'utf8'))).toMatchObject({ outcome: 'failed', error: { code: 'ERR_BOX_PANIC' } })
+    expect(JSON.parse(readFileSync(join(record, 'boot.json'), 'utf8'))).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'ERR_BOX_PANIC' },
+    })
     rmSync(record, { recursive: true })
   })
 
@@ -105,7 +115,9 @@ describe('the end of the owner leaves no engine', () => {
 
   /** Starts a process that boots a box in the given way, and gives the engine's pid. */
   async function start(...args: readonly string[]): Promise<{ pid: number; owner: ReturnType<typeof spawn> }> {
-    const child = spawn(process.execPath, ['-C', '@boxlab/source', owner, disk, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, ['-C', '@boxlab/source', owner, disk, ...args], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
     const pid = await new Promise<number>((resolve, reject) => {
       child.stdout.once('data', (line: Buffer) => resolve(Number(line.toString())))
       child.once('exit', (code) => reject(new Error(`the owner ended with ${code}`)))
@@ -129,21 +141,5 @@ describe('the end of the owner leaves no engine', () => {
     else child.stdin?.end('go')
     await expect.poll(() => alive(pid), { timeout: 1500, interval: 10 }).toBe(false)
     child.kill('SIGKILL')
-  })
-})
-
-describe('the fixture', () => {
-  const pids = new Set<number>()
-  boxTest.override('boxOptions', firmware)
-
-  boxTest('gives a box of its own', ({ box }) => {
-    pids.add(box.info().pid ?? 0)
-    expect(box.state).toBe('running')
-  })
-
-  boxTest('to each test', ({ box }) => {
-    pids.add(box.info().pid ?? 0)
-    expect(pids.size).toBe(2)
-    expect([...pids].filter(alive)).toEqual([box.info().pid])
   })
 })

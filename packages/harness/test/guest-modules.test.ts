@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { guestModules } from '../src/guest-modules.ts'
 
 const names = (options: Parameters<typeof guestModules>[0]): string[] =>
-  guestModules(options).map((request) => (typeof request === 'string' ? request : request.name + (request.optional ? '?' : '')))
+  guestModules(options).map((request) =>
+    typeof request === 'string' ? request : request.name + (request.optional ? '?' : ''),
+  )
 
 test('a bare box loads what its channel, random numbers and panic notifier need', () => {
   expect(names({})).toEqual(['virtio_pci', 'virtio_console', 'virtio_rng?', 'pvpanic_pci?'])
@@ -24,7 +26,11 @@ test('a microvm has its devices on the mmio bus unless it has pcie', () => {
 })
 
 test('each device brings its own, and the user’s come last', () => {
-  const options = { devices: { rng: false, net: 'user', balloon: true }, disks: [{ path: '/d' }], modules: ['overlay'] } as const
+  const options = {
+    devices: { rng: false, net: 'user', balloon: true },
+    disks: [{ path: '/d' }],
+    modules: ['overlay'],
+  } as const
   expect(names(options)).toEqual([
     'virtio_pci',
     'virtio_console',

@@ -1,14 +1,12 @@
 import { describe, expectTypeOf, test } from 'vitest'
-import { type Box, bootBox, type BoxOptions, type ExecResult, test as boxTest, useBox } from '../src/vitest/index.ts'
+import { type Box, bootBox, type BoxOptions, type ExecResult, type BoxFixtures, useBox } from '../src/vitest/index.ts'
 
 describe('the public face', () => {
   test('gives a box in three ways', () => {
     expectTypeOf(useBox).returns.toEqualTypeOf<Box>()
     expectTypeOf(bootBox).returns.resolves.toEqualTypeOf<Box>()
-    boxTest('…', ({ box, boxOptions }) => {
-      expectTypeOf(box).toEqualTypeOf<Box>()
-      expectTypeOf(boxOptions).toEqualTypeOf<BoxOptions>()
-    })
+    expectTypeOf<BoxFixtures['box']>().toEqualTypeOf<Box>()
+    expectTypeOf<BoxFixtures['boxOptions']>().toEqualTypeOf<BoxOptions>()
   })
 
   test('knows its options and refuses others', () => {

@@ -23,7 +23,8 @@ export function loadAddon(files: readonly string[]): Loaded {
   const require = createRequire(import.meta.url)
   const file = files.find((candidate) => existsSync(candidate))
   const tried = files.join(', ')
-  if (file === undefined) return { error: new NativeError(`the native runtime is not there (tried ${tried}): ${remedy}`, files) }
+  if (file === undefined)
+    return { error: new NativeError(`the native runtime is not there (tried ${tried}): ${remedy}`, files) }
   try {
     const addon = require(file) as Addon
     const found = typeof addon.nativeVersion === 'function' ? addon.nativeVersion() : 'none'
@@ -32,7 +33,13 @@ export function loadAddon(files: readonly string[]): Loaded {
     return { error: new NativeError(message, files) }
   } catch (error) {
     const cause = error instanceof Error ? error : new Error(String(error))
-    return { error: new NativeError(`the native runtime at ${file} cannot be loaded (${cause.message}): ${remedy}`, files, cause) }
+    return {
+      error: new NativeError(
+        `the native runtime at ${file} cannot be loaded (${cause.message}): ${remedy}`,
+        files,
+        cause,
+      ),
+    }
   }
 }
 

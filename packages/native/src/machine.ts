@@ -51,7 +51,12 @@ export class Machine {
   readonly #native: NativeBox
 
   /** Makes the record folder, which must not hold a record yet. `startNs` is when the box was asked for. */
-  constructor(box: { readonly id: string; readonly name?: string | undefined; readonly recordDir: string; readonly startNs: bigint }) {
+  constructor(box: {
+    readonly id: string
+    readonly name?: string | undefined
+    readonly recordDir: string
+    readonly startNs: bigint
+  }) {
     const { NativeBox } = native()
     try {
       this.#native = new NativeBox(box.id, box.name, box.recordDir, box.startNs, new Date().toISOString())

@@ -12,8 +12,14 @@ function readFrom(stream: NativeStream, into: Readable): void {
   )
 }
 
-function finish(call: Promise<void>, done: Done): void {
-  typed(call).then(() => done(), done)
+async function finish(call: Promise<void>, done: Done): Promise<void> {
+  let failure: Error | undefined
+  try {
+    await typed(call)
+  } catch (error) {
+    failure = error as Error
+  }
+  done(failure)
 }
 
 /** A command's output as a stream of exact bytes; reading it paces the command. */
@@ -28,8 +34,8 @@ export function readable(stream: NativeStream): Readable {
 /** A command's input; ending it is the command's end of file. */
 export function writable(stream: NativeStream): Writable {
   return new Writable({
-    write: (bytes: Buffer, _encoding, done) => finish(stream.write(bytes), done),
-    final: (done) => finish(stream.end(), done),
+    write: (bytes: Buffer, _encoding, done) => void finish(stream.write(bytes), done),
+    final: (done) => void finish(stream.end(), done),
   })
 }
 
@@ -40,8 +46,8 @@ export function duplex(stream: NativeStream): Duplex {
     read() {
       readFrom(stream, this)
     },
-    write: (bytes: Buffer, _encoding, done) => finish(stream.write(bytes), done),
-    final: (done) => finish(stream.end(), done),
-    destroy: (error, done) => finish(stream.end(), () => done(error)),
+    write: (bytes: Buffer, _encoding, done) => void finish(stream.write(bytes), done),
+    final: (done) => void finish(stream.end(), done),
+    destroy: (error, done) => void finish(stream.end(), () => done(error)),
   })
 }

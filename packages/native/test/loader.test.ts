@@ -31,7 +31,9 @@ test('a corrupt addon is told with the loader’s own words as the cause', () =>
   const file = join(folder, 'corrupt.node')
   writeFileSync(file, 'not an ELF file')
   const error = errorOf(file)
-  expect(error.message).toMatch(/^the native runtime at .*corrupt\.node cannot be loaded \(.*(invalid ELF header|file too short).*\): build it/)
+  expect(error.message).toMatch(
+    /^the native runtime at .*corrupt\.node cannot be loaded \(.*(invalid ELF header|file too short).*\): build it/,
+  )
   expect(error.cause).toBeInstanceOf(Error)
 })
 

@@ -51,7 +51,9 @@ export function looksLikeKernel(start: Buffer): boolean {
 /** boot_flag 0xAA55 at 0x1FE, header magic at 0x202: the kernel's Documentation/arch/x86/boot.rst. */
 function hasBootHeader(start: Buffer): boolean {
   return (
-    start.length >= KERNEL_START_BYTES && start.readUInt16LE(0x1fe) === 0xaa55 && start.toString('latin1', 0x202, 0x206) === 'HdrS'
+    start.length >= KERNEL_START_BYTES &&
+    start.readUInt16LE(0x1fe) === 0xaa55 &&
+    start.toString('latin1', 0x202, 0x206) === 'HdrS'
   )
 }
 

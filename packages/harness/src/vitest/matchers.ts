@@ -24,7 +24,6 @@ export interface BoxMatchers<R = unknown> {
 }
 
 declare module 'vitest' {
-  // oxlint-disable-next-line no-empty-object-type -- the way vitest's matcher types are extended
   interface Matchers<R, T> extends BoxMatchers<R> {}
 }
 
@@ -40,7 +39,10 @@ function recordOf(received: unknown, matcher: string): string {
 }
 
 /** How long until a stage's end or a mark: a number, or why there is none. */
-function reached(timeline: Timeline, name: string): { readonly ms: number; readonly what: string } | { readonly why: string } {
+function reached(
+  timeline: Timeline,
+  name: string,
+): { readonly ms: number; readonly what: string } | { readonly why: string } {
   const stage: StageResult | undefined = timeline.stages.find(({ id }) => id === name)
   if (stage?.state === 'reached') return { ms: stage.durationMs, what: `the stage \`${name}\` took` }
   const mark = timeline.marks.find((one) => one.mark === name)
@@ -75,12 +77,18 @@ export const boxMatchers: {
     return { pass: found.ms <= bound, message: () => `${sentence}, and the bound is ${bound} ms` }
   },
   toHaveCleanConsole(received, { allow = [] } = {}) {
-    const report = findConsoleProblems(readFileSync(join(recordOf(received, 'toHaveCleanConsole'), 'console.bin')), allow)
+    const report = findConsoleProblems(
+      readFileSync(join(recordOf(received, 'toHaveCleanConsole'), 'console.bin')),
+      allow,
+    )
     if (report.bytes === 0) throw new Error('the console is empty: nothing was printed, so nothing can be said of it')
     const bad = report.findings.filter(({ allowedBy }) => !allowedBy)
     const unused = report.unusedAllow.map(({ message }) => `\n  note: ${message}`).join('')
     const lines = bad.map(({ kind, line, text }) => `\n  ${kind} at line ${line}: ${text}`).join('')
-    const message = bad.length === 0 ? `the console is clean in ${report.lines} lines` : `the console has ${bad.length} problem(s):${lines}`
+    const message =
+      bad.length === 0
+        ? `the console is clean in ${report.lines} lines`
+        : `the console has ${bad.length} problem(s):${lines}`
     return { pass: bad.length === 0, message: () => message + unused }
   },
 }

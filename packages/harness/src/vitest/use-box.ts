@@ -15,7 +15,10 @@ const hookExtraMs = 120_000
  */
 export function useBox(options: BoxOptions = {}): Box {
   if (TestRunner.getCurrentTest()) {
-    throw new BoxError('ERR_BOX_STATE', '`useBox` was called inside a test, where its hooks never run: call it in the describe block or at the top of the file, or use `await using box = await bootBox()` here')
+    throw new BoxError(
+      'ERR_BOX_STATE',
+      '`useBox` was called inside a test, where its hooks never run: call it in the describe block or at the top of the file, or use `await using box = await bootBox()` here',
+    )
   }
   const box = new Box(options)
   const pending = new AbortController()
@@ -31,14 +34,17 @@ export function useBox(options: BoxOptions = {}): Box {
     if (task.result?.state === 'fail') box.keepRecord()
   })
   // A separate hook: it runs also when beforeAll timed out, whose own clean-up vitest drops.
-  afterAll(async () => {
-    if (box.state === 'running') {
+  afterAll(
+    async () => {
+      if (box.state === 'running') {
+        await box.stop()
+        return
+      }
+      pending.abort(new Error('the suite is over'))
+      await boot?.catch(() => {})
       await box.stop()
-      return
-    }
-    pending.abort(new Error('the suite is over'))
-    await boot?.catch(() => {})
-    await box.stop()
-  }, stopMs * 2 + hookExtraMs)
+    },
+    stopMs * 2 + hookExtraMs,
+  )
   return box
 }

@@ -46,7 +46,9 @@ test("Debian's cloud kernel unpacks our initramfs and loads its modules in our o
   const folder = await temporaryFolder()
   const agentPath = join(folder, 'agent')
   await writeFile(agentPath, AGENT)
-  const modules = guestModules({ modules: ['virtio_blk', 'virtio_net', 'vmw_vsock_virtio_transport', 'overlay', 'ext4', 'virtio_balloon'] })
+  const modules = guestModules({
+    modules: ['virtio_blk', 'virtio_net', 'vmw_vsock_virtio_transport', 'overlay', 'ext4', 'virtio_balloon'],
+  })
   const files = [{ path: '/opt/note', data: 'zażółć' }]
   const initramfs = await bareInitramfs({ agentPath, kernel, modules, files, cacheRoot: folder })
   skip(

@@ -38,7 +38,10 @@ beforeEach(async () => {
       'virtio_pci',
       'virtio_console',
       'virtio_rng',
-      ...['virtio_blk', 'virtio_net', 'pvpanic_pci', 'pvpanic', 'virtio_mmio'].map((name) => ({ name, optional: true })),
+      ...['virtio_blk', 'virtio_net', 'pvpanic_pci', 'pvpanic', 'virtio_mmio'].map((name) => ({
+        name,
+        optional: true,
+      })),
     ],
     busyboxPath: null,
     cacheRoot: join(folder, 'cache'),

@@ -46,7 +46,7 @@ export function footLines(timeline: Timeline, width: number): string[] {
         `no stage: ${durationMs.toFixed(1)} ms between ${afterMark} and ${beforeMark}`,
     ),
     ...absentLine(timeline, 'not-reached', 'not reached'),
-    ...absentLine(timeline, 'beginning-not-recorded', 'beginning not recorded'),
+    ...absentLine(timeline, 'not-recorded', 'not recorded'),
     ...absentLine(timeline, 'not-part', 'not part of this boot'),
     ...timeline.findings.map(({ severity, message }) => `${severity}: ${message}`),
     ...diagnosticLines(timeline),

@@ -4,13 +4,14 @@ import type { OpenStage } from './ending.ts'
 import type { ChosenMark, Marks } from './model.ts'
 import { type Span, spanBetween } from './spans.ts'
 import { type AbsentStage, type Ending, markUse, type ReachedStage, type StageResult } from './timeline.ts'
-import type { BootKind, StageDefinition } from './vocabulary.ts'
+import { type BootKind, PROGRESS, type StageDefinition } from './vocabulary.ts'
 
 /** A stage as its two marks show it, before the end of the boot is judged. */
 export type StageView =
   | { readonly state: 'spanned'; readonly from: ChosenMark; readonly to: ChosenMark; readonly span: Span }
   | { readonly state: 'open'; readonly from: ChosenMark }
-  | { readonly state: 'not-part' | 'not-begun' | 'beginning-not-recorded' }
+  | { readonly state: 'not-part' | 'not-begun' }
+  | { readonly state: 'not-recorded'; readonly why: string }
 
 /** What the marks show of one stage. */
 export function viewStage(
@@ -22,9 +23,30 @@ export function viewStage(
   const from = marks.get(definition.from)
   const to = endOf(definition, marks, intent)
   if (from !== undefined && to !== undefined) return { state: 'spanned', from, to, span: spanBetween(from, to, clock) }
-  if (to !== undefined) return { state: 'beginning-not-recorded' }
+  if (to !== undefined) return { state: 'not-recorded', why: `Its beginning, ${definition.from}, was not recorded.` }
   if (!isPart(definition, intent)) return { state: 'not-part' }
-  return from === undefined ? { state: 'not-begun' } : { state: 'open', from }
+  const end = endMarkOf(definition, intent)
+  // Only its own mark shows that a box is ready: what comes later may come before that too.
+  const later = definition.id === 'ready' ? undefined : markBeyond(end, marks)
+  if (from !== undefined) {
+    return later === undefined
+      ? { state: 'open', from }
+      : { state: 'not-recorded', why: `Its end, ${end}, was not recorded, but ${later} came.` }
+  }
+  // What the harness prepares goes before the engine; a boot that got there without had no need of it.
+  if (definition.id !== 'ready' && definition.source === 'harness' && marks.has('spawn')) return { state: 'not-part' }
+  if (later === undefined) return { state: 'not-begun' }
+  return { state: 'not-recorded', why: `Neither ${definition.from} nor ${end} was recorded, but ${later} came.` }
+}
+
+/** A mark that shows that `end` has passed, though nobody saw it. */
+function markBeyond(end: string, marks: Marks): string | undefined {
+  const place = PROGRESS.indexOf(end)
+  return place === -1 ? undefined : PROGRESS.slice(place + 1).find((mark) => marks.has(mark))
+}
+
+function endMarkOf({ to, elseTo }: StageDefinition, { kind }: BootIntent): string {
+  return kind !== undefined && elseTo?.boots.includes(kind) === true ? elseTo.mark : to
 }
 
 /** The mark that ends a stage: its own, or the other one of those boots that lack it. */
@@ -58,8 +80,8 @@ export function stageResult(definition: StageDefinition, view: StageView, ending
   if (view.state === 'spanned') return spanned(definition, view)
   if (view.state === 'open') return { ...absent, ...openResult(definition, view.from, ending) }
   if (view.state === 'not-part') return { ...absent, reason: 'not-part', why: 'Not part of this boot.' }
-  if (view.state === 'not-begun') return { ...absent, reason: 'not-reached', why: 'Not reached.' }
-  return { ...absent, reason: view.state, why: `Its beginning, ${definition.from}, was not recorded.` }
+  if (view.state === 'not-recorded') return { ...absent, reason: 'not-recorded', why: view.why }
+  return { ...absent, reason: 'not-reached', why: 'Not reached.' }
 }
 
 function spanned(definition: StageDefinition, view: StageView & { state: 'spanned' }): ReachedStage | AbsentStage {

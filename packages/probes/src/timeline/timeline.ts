@@ -63,7 +63,7 @@ export interface ReachedStage extends StageFacts {
 
 /** A stage without a duration; `why` is a sentence. */
 export type AbsentStage = StageFacts & { readonly state: 'absent'; readonly why: string } & (
-    | { readonly reason: 'not-part' | 'not-reached' | 'beginning-not-recorded' | 'clock' }
+    | { readonly reason: 'not-part' | 'not-reached' | 'not-recorded' | 'clock' }
     | { readonly reason: 'in-progress'; readonly start: Instant }
     | ({ readonly reason: 'died-here'; readonly start: Instant; readonly from: MarkUse } & Death)
   )

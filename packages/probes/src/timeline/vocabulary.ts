@@ -190,6 +190,30 @@ export const STAGES: readonly StageDefinition[] = [
   },
 ]
 
+/**
+ * Marks in an order in which each shows that all before it came, seen or not: a quiet kernel prints neither its first
+ * line nor the start of init, and still has passed both when the agent is up. Those of a restore come last.
+ */
+export const PROGRESS: readonly string[] = [
+  'start',
+  'folder-ready',
+  'plan-begin',
+  'plan-ready',
+  'spawn',
+  'engine-main',
+  'qmp-ready',
+  'vm-start',
+  'kernel-first-line',
+  'init-run',
+  'agent-up',
+  'agent-ready',
+  'switch-root',
+  'userspace',
+  'state-loaded',
+  'resumed',
+  'agent-back',
+]
+
 /** The metrics of a boot, named as BoxLite names them; each is the span between two marks, in milliseconds. */
 export const METRIC_NAMES = [
   'totalCreateDurationMs',

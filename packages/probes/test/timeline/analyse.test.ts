@@ -293,7 +293,7 @@ describe('a boot that failed', () => {
   })
 
   it('does not blame a stage whose beginning has no place in time', () => {
-    const marks = [at(0, 'start'), at(5, 'spawn'), guestAt(1, 'userspace'), at(9, 'engine-exit')]
+    const marks = [at(0, 'start'), at(5, 'spawn'), guestAt(1, 'generators-start'), at(9, 'engine-exit')]
     expect(timeline(marks, { outcome: 'failed', ...IMAGE_PLAN }).ending).toMatchObject({
       in: 'engine-exec',
       afterMs: 4,
@@ -408,6 +408,60 @@ describe('a boot that failed', () => {
     expect(stage(done, 'login')).toMatchObject({
       reason: 'not-reached',
       why: 'Not reached: it began, but login-prompt never came.',
+    })
+  })
+})
+
+describe('a boot whose kernel is quiet', () => {
+  const quiet = bareMarks().filter(({ mark }) => mark !== 'kernel-first-line' && mark !== 'init-run')
+
+  it('has passed the stages that nobody saw end, and does not die in them', () => {
+    const failed = timeline([...quiet, at(9000, 'guest-panic', 'console')], { outcome: 'failed' })
+    expect(stage(failed, 'firmware')).toMatchObject({
+      reason: 'not-recorded',
+      why: 'Its end, kernel-first-line, was not recorded, but agent-up came.',
+    })
+    expect(stage(failed, 'kernel')).toMatchObject({
+      why: 'Neither kernel-first-line nor init-run was recorded, but agent-up came.',
+    })
+    expect(stage(failed, 'stage0')).toMatchObject({ why: 'Its beginning, init-run, was not recorded.' })
+    expect(failed.ending).toMatchObject({ state: 'died', afterMark: 'agent-ready', afterMs: 7500, by: 'guest-panic' })
+  })
+
+  it('has the metrics that need no mark of the kernel', () => {
+    expect(timeline(quiet).metrics.guestBootDurationMs).toMatchObject({ state: 'measured', valueMs: 1400 })
+  })
+
+  it('does not pass a bare box’s stage 0 before the agent is up', () => {
+    expect(stage(timeline(until('init-run'), { outcome: 'running' }), 'stage0')).toMatchObject({
+      reason: 'in-progress',
+    })
+  })
+
+  it('does not pass an image’s stage 0 when the agent is up', () => {
+    expect(stage(timeline(until('agent-ready'), { ...IMAGE_PLAN, outcome: 'running' }), 'stage0')).toMatchObject({
+      reason: 'in-progress',
+    })
+    const passed = timeline([...until('agent-ready'), guestAt(1400, 'userspace')], {
+      ...IMAGE_PLAN,
+      outcome: 'running',
+    })
+    expect(stage(passed, 'stage0')).toMatchObject({
+      why: 'Its end, switch-root, was not recorded, but userspace came.',
+    })
+  })
+})
+
+describe('what the harness prepares', () => {
+  const noRootfs = bareMarks().filter(({ mark }) => !mark.startsWith('rootfs'))
+
+  it('is not part of a boot that came to its engine without it', () => {
+    expect(stage(timeline(noRootfs), 'guest-rootfs')).toMatchObject({ reason: 'not-part' })
+  })
+
+  it('may still come before that', () => {
+    expect(stage(timeline(noRootfs.slice(0, 2), { outcome: 'running' }), 'guest-rootfs')).toMatchObject({
+      reason: 'not-reached',
     })
   })
 })
@@ -597,7 +651,7 @@ describe('sources and clocks', () => {
       guestAt(1000, 'init-run', 'console', { errorNs: 1e6 }),
       guestAt(2000, 'agent-up', 'agent', { errorNs: 2e6 }),
     ]
-    expect(stage(timeline(marks), 'stage0')).toMatchObject({ durationMs: 1000, errorMs: 5 + 1 + 2 + 50 })
+    expect(stage(timeline(marks), 'stage0')).toMatchObject({ durationMs: 1000, errorMs: 5 + 1 + 2 + 250 })
     const same = [
       at(0, 'start'),
       guestAt(1000, 'userspace', 'systemd', { errorNs: 1e6 }),
@@ -681,7 +735,7 @@ describe('sources and clocks', () => {
 
   it('does not measure a stage whose beginning was not recorded', () => {
     expect(stage(timeline([at(0, 'start'), at(9, 'folder-ready'), at(30, 'plan-ready')]), 'box-config')).toMatchObject({
-      reason: 'beginning-not-recorded',
+      reason: 'not-recorded',
       why: 'Its beginning, plan-begin, was not recorded.',
     })
   })

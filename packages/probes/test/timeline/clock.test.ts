@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type ClockAnchor, fitClock, mapClock, PRINTK_SKEW_NS, RECEIPT_LAG_NS } from '../../src/timeline/clock.ts'
-import { bootTimeline, type ClockSample, type MarkLine } from '../../src/index.ts'
+import { bootTimeline, type ClockSample, type MarkLine, readClock, readMarks } from '../../src/index.ts'
 import { at, guestAt, ZERO_NS } from './a-boot.ts'
 
 /** A ping that took `roundTripMs`, of a guest that started `offsetMs` after the zero and runs at `rate`. */
@@ -136,6 +137,36 @@ describe('without pings', () => {
     const marks = [guestAt(1, 'userspace'), at(3, 'init-run', 'console'), guestAt(2, 'login-prompt', 'console')]
     expect(mapClock([], marks)).toMatchObject({ state: 'absent' })
     expect(fitClock([], 'pings', 'monotonic')).toMatchObject({ state: 'absent' })
+  })
+})
+
+describe('a recorded boot', () => {
+  const read = (name: string): Uint8Array => readFileSync(new URL(`../fixtures/record-bare/${name}`, import.meta.url))
+  const marks = readMarks(read('marks.jsonl')).items
+  const mapping = mapped(readClock(read('clock.jsonl')).items, marks)
+
+  function lateness(id: string): { lateMs: number; errorMs: number } {
+    const guest = marks.find(({ mark, clock }) => mark === id && clock === 'guest')
+    const host = marks.find(({ mark, clock }) => mark === id && clock === 'host')
+    const { atNs, errorNs } = mapping.toHost(guest?.atNs ?? Number.NaN)
+    return { lateMs: ((host?.atNs ?? Number.NaN) - atNs) / 1e6, errorMs: errorNs / 1e6 }
+  }
+
+  it('has a guest clock that goes like the host’s', () => {
+    expect(Math.abs(mapping.rate - 1)).toBeLessThan(1e-4)
+    expect(mapping.residualNs).toBe(0)
+  })
+
+  it('has the agent’s line read after the guest wrote it, within the lag', () => {
+    const { lateMs, errorMs } = lateness('agent-up')
+    expect(lateMs).toBeGreaterThan(-errorMs)
+    expect(lateMs).toBeLessThan(RECEIPT_LAG_NS / 1e6)
+  })
+
+  it('has printk ahead of the clock of the pings, within the skew', () => {
+    const { lateMs } = lateness('init-run')
+    expect(lateMs).toBeLessThan(0)
+    expect(lateMs).toBeGreaterThan(-PRINTK_SKEW_NS / 1e6)
   })
 })
 
