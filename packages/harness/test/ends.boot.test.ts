@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -108,6 +108,27 @@ describe('the end of a box', () => {
     await expect(box.shell('poweroff -f')).rejects.toMatchObject({ code: 'ERR_BOX_POWERED_OFF' })
     await box.stop()
   })
+})
+
+test('no more boxes boot at once than the host has CPUs, and all of them boot', async () => {
+  const count = availableParallelism() + 2
+  const boxes = await Promise.all(Array.from({ length: count }, () => bootBox(firmware)))
+  const edges = boxes.flatMap((box) => {
+    const at = (id: string): number => box.marks().find(({ mark }) => mark === id)?.atNs ?? Number.NaN
+    return [
+      { atNs: at('start'), step: 1 },
+      { atNs: at('ready'), step: -1 },
+    ]
+  })
+  let booting = 0
+  let most = 0
+  for (const { step } of edges.toSorted((one, other) => one.atNs - other.atNs || one.step - other.step)) {
+    booting += step
+    most = Math.max(most, booting)
+  }
+  await Promise.all(boxes.map((box) => box.stop()))
+  expect(most).toBeLessThanOrEqual(availableParallelism())
+  expect(runningBoxes()).toEqual([])
 })
 
 describe('the end of the owner leaves no engine', () => {

@@ -170,6 +170,37 @@ describe('a boot that became ready', () => {
     expect(rest).toEqual([])
   })
 
+  it('looks for gaps in the order of time, not of the vocabulary', () => {
+    const marks = [
+      at(0, 'start'),
+      at(0, 'plan-begin'),
+      at(5, 'plan-ready'),
+      at(9, 'rootfs-begin', 'harness'),
+      at(12, 'rootfs-ready', 'harness'),
+      at(20, 'spawn'),
+      at(21, 'engine-main', 'qmp'),
+    ]
+    expect(timeline(marks, { outcome: 'running' }).gaps).toMatchObject([
+      { afterMark: 'plan-ready', beforeMark: 'rootfs-begin', durationMs: 4 },
+      { afterMark: 'rootfs-ready', beforeMark: 'spawn', durationMs: 8 },
+    ])
+  })
+
+  it('adds the errors of two stages before it calls them overlapping', () => {
+    const marks = [
+      at(0, 'start'),
+      at(0, 'rootfs-begin', 'harness', { errorNs: 1e6 }),
+      at(10, 'rootfs-ready', 'harness'),
+      at(8.5, 'plan-begin', 'runtime', { errorNs: 1e6 }),
+      at(20, 'plan-ready'),
+    ]
+    expect(stage(timeline(marks, { outcome: 'running' }), 'guest-rootfs')).toMatchObject({ overlaps: [] })
+    expect(stage(timeline(marks, { outcome: 'running' }), 'box-config')).toMatchObject({
+      state: 'reached',
+      overlaps: [],
+    })
+  })
+
   it('takes for no gap what the clocks cannot tell', () => {
     const marks = [
       at(0, 'start'),
@@ -565,6 +596,19 @@ describe('what kind of boot it is', () => {
 
 describe('when the box is ready', () => {
   const noReady = bareMarks().filter(({ mark }) => mark !== 'ready')
+
+  it('is not known from what only came later', () => {
+    const running = timeline(
+      [...noReady.filter(({ mark }) => mark !== 'agent-ready'), at(1600, 'userspace', 'agent')],
+      { outcome: 'running' },
+    )
+    expect(stage(running, 'ready')).toMatchObject({ reason: 'in-progress' })
+  })
+
+  it('is not known of a boot whose start was not recorded', () => {
+    const lost = timeline([at(14, 'spawn'), at(24, 'engine-main', 'qmp')], { outcome: 'running' })
+    expect(stage(lost, 'ready')).toMatchObject({ reason: 'not-reached' })
+  })
 
   it('is where `ready` says', () => {
     expect(stage(timeline([...noReady, at(1700, 'ready')]), 'ready')).toMatchObject({

@@ -107,7 +107,10 @@ async fn attempt(machine: &Arc<Machine>, live: &Live, step: Step) -> bool {
 /// Adds what a running engine's process has used to the record.
 pub fn count(machine: &Machine, mark: Option<&str>) {
     if let Some(usage) = machine.usage() {
-        let line = json!({ "atNs": crate::clock::now_ns(), "kind": "process", "mark": mark, "values": usage });
+        let mut line = json!({ "atNs": crate::clock::now_ns(), "kind": "process", "values": usage });
+        if let Some(mark) = mark {
+            line["mark"] = json!(mark);
+        }
         machine.record.counters(&line);
     }
 }
