@@ -98,7 +98,10 @@ mod tests {
         fs::write(folder.path().join("nonsense.ko"), "not an ELF file").unwrap();
         let mut troubles = Vec::new();
         let modules = load_all(folder.path(), &mut troubles);
-        assert_eq!(modules.iter().map(|module| module.file.as_str()).collect::<Vec<_>>(), ["missing.ko", "nonsense.ko"]);
+        assert_eq!(
+            modules.iter().map(|module| module.file.as_str()).collect::<Vec<_>>(),
+            ["missing.ko", "nonsense.ko"]
+        );
         assert!(modules[0].error.as_ref().unwrap().contains("cannot open"), "{modules:?}");
         // Without the right to load modules the kernel does not look at the file at all.
         assert!(modules[1].error.as_ref().unwrap().contains("the kernel refused"), "{modules:?}");

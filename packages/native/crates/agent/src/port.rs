@@ -95,7 +95,8 @@ fn look(class: &Path) -> Option<PathBuf> {
 
 /// Opens a port, says on the console that it is served, and waits until the host is at its other end.
 pub async fn open(path: &Path) -> io::Result<Descriptor> {
-    let port = rustix::fs::open(path, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?;
+    let port =
+        rustix::fs::open(path, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?;
     console::say(AGENT_SERVING_MARKER);
     // Until the host is there, poll(2) tells a hang-up and read(2) an end. The kernel wakes pollers when the host
     // opens its side; an edge-triggered epoll turns that into one event, where a plain one would spin.

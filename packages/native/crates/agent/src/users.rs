@@ -94,7 +94,9 @@ fn resolve_in(user: &str, passwd: &str, group: &str) -> Result<Identity, UserFau
     let mut all = vec![gid];
     // A group that was asked for is the only one.
     if let (Some(entry), None) = (&entry, wanted_group) {
-        all.extend(groups(group).filter(|group| group.members.split(',').any(|name| name == entry.name)).map(|g| g.gid));
+        all.extend(
+            groups(group).filter(|group| group.members.split(',').any(|name| name == entry.name)).map(|g| g.gid),
+        );
         all.dedup();
     }
     let home = match &entry {

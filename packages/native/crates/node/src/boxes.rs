@@ -144,7 +144,8 @@ impl NativeBox {
     /// Resolves with the JSON of a mark.
     #[napi]
     pub async fn wait_mark(&self, mark: String, timeout_ms: u32) -> Result<String> {
-        let found = self.run(move |machine| async move { machine.wait_mark(&mark, u64::from(timeout_ms)).await }).await?;
+        let found =
+            self.run(move |machine| async move { machine.wait_mark(&mark, u64::from(timeout_ms)).await }).await?;
         to_json(&found)
     }
 

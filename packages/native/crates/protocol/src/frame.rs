@@ -98,7 +98,9 @@ mod tests {
     #[tokio::test]
     async fn a_length_beyond_the_cap_is_refused_before_memory_is_taken() {
         let bytes = u32::MAX.to_le_bytes();
-        assert!(matches!(read::<Control>(&mut &bytes[..]).await, Err(FrameError::TooLong(n)) if n == u64::from(u32::MAX)));
+        assert!(
+            matches!(read::<Control>(&mut &bytes[..]).await, Err(FrameError::TooLong(n)) if n == u64::from(u32::MAX))
+        );
     }
 
     #[test]

@@ -66,7 +66,9 @@ pub async fn take(plan: &BootPlan, qmp: &Qmp) -> Fingerprints {
     });
     let qemu = &version["qemu"];
     let version = match version["package"].as_str() {
-        Some(package) if !package.is_empty() => format!("{}.{}.{} {package}", qemu["major"], qemu["minor"], qemu["micro"]),
+        Some(package) if !package.is_empty() => {
+            format!("{}.{}.{} {package}", qemu["major"], qemu["minor"], qemu["micro"])
+        }
         _ => format!("{}.{}.{}", qemu["major"], qemu["minor"], qemu["micro"]),
     };
     let engine = json!({ "binarySha256": binary_sha256, "accelerator": plan.engine.accel, "version": version });

@@ -135,12 +135,16 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::zombie_processes, reason = "the tests reap through the pidfd, which clippy does not see")]
+    fn started(program: &str, arguments: &[&str]) -> Process {
+        let child = Command::new(program).args(arguments).spawn().unwrap();
+        Process::of_child(child.id()).unwrap()
+    }
+
     #[test]
     fn exit_codes_and_signals_are_told_apart() {
-        let child = Command::new("sh").args(["-c", "exit 7"]).spawn().unwrap();
-        assert_eq!(Process::of_child(child.id()).unwrap().reap(), Exit { code: Some(7), signal: None });
-        let child = Command::new("sleep").arg("60").spawn().unwrap();
-        let process = Process::of_child(child.id()).unwrap();
+        assert_eq!(started("sh", &["-c", "exit 7"]).reap(), Exit { code: Some(7), signal: None });
+        let process = started("sleep", &["60"]);
         assert!(!process.wait_end(Duration::from_millis(1)));
         process.kill();
         assert!(process.wait_end(Duration::from_secs(5)));
@@ -150,8 +154,7 @@ mod tests {
 
     #[test]
     fn usage_is_of_the_process_itself() {
-        let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let process = Process::of_child(child.id()).unwrap();
+        let process = started("sh", &["-c", "while :; do :; done"]);
         std::thread::sleep(Duration::from_millis(300));
         let usage = process.usage().unwrap();
         process.kill();

@@ -22,12 +22,15 @@ use crate::record::Record;
 /// A reply: what QEMU returned, or its error's description.
 type Answer = Result<Value, String>;
 
+/// Who waits for which reply, and gets it with the time of its read. `None` once the engine has ended.
+type Pending = Option<HashMap<u64, oneshot::Sender<(Answer, u64)>>>;
+
 /// The client of one engine.
 #[derive(Debug, Clone)]
 pub struct Qmp {
     record: Arc<Record>,
     writer: Arc<tokio::sync::Mutex<OwnedWriteHalf>>,
-    pending: Arc<Mutex<Option<HashMap<u64, oneshot::Sender<(Answer, u64)>>>>>,
+    pending: Arc<Mutex<Pending>>,
     next: Arc<AtomicU64>,
 }
 

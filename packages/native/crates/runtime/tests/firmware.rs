@@ -66,8 +66,8 @@ fn machine(folder: &Folder) -> Arc<Machine> {
     Machine::create(id, Some("a box"), 1, &folder.0.join("record"), now_ns(), "2026-01-01T00:00:00.000Z").unwrap()
 }
 
-fn boot(machine: &Arc<Machine>, plan: BootPlan) -> Result<(), Failure> {
-    tokio_runtime().block_on(machine.boot(plan))
+fn boot(machine: &Arc<Machine>, plan: BootPlan) -> Result<(), Box<Failure>> {
+    tokio_runtime().block_on(machine.boot(plan)).map_err(Box::new)
 }
 
 fn lines(record: &Path, name: &str) -> Vec<Value> {
@@ -80,7 +80,8 @@ fn validate(definition: &str, value: &Value) {
         serde_json::from_str(include_str!("../../../../probes/schema/record-v1.schema.json")).unwrap();
     schema["$ref"] = json!(format!("#/$defs/{definition}"));
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(value).map(|error| format!("{error} at {}", error.instance_path())).collect();
+    let errors: Vec<String> =
+        validator.iter_errors(value).map(|error| format!("{error} at {}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{definition}: {errors:?}\n{value:#}");
 }
 
@@ -112,9 +113,12 @@ fn a_box_boots_and_its_record_is_what_the_schema_says() {
     assert_eq!((&file["outcome"], &file["name"]), (&json!("stopped"), &json!("a box")));
     assert_eq!(file["accelerator"], json!({ "asked": "auto", "reason": "a test", "proved": "tcg" }));
     assert!(file["fingerprints"]["machine"]["parts"]["machineType"].as_str().unwrap().starts_with("pc-q35-"));
-    for (name, definition) in
-        [("marks.jsonl", "mark"), ("console.idx.jsonl", "consoleIndex"), ("qmp.jsonl", "qmp"), ("counters.jsonl", "counters")]
-    {
+    for (name, definition) in [
+        ("marks.jsonl", "mark"),
+        ("console.idx.jsonl", "consoleIndex"),
+        ("qmp.jsonl", "qmp"),
+        ("counters.jsonl", "counters"),
+    ] {
         let lines = lines(record, name);
         assert!(!lines.is_empty(), "{name}");
         lines.iter().for_each(|line| validate(definition, line));
@@ -137,8 +141,18 @@ fn a_box_boots_and_its_record_is_what_the_schema_says() {
     assert_eq!(
         names,
         [
-            "start", "folder-ready", "plan-begin", "plan-ready", "spawn", "engine-main", "qmp-ready", "vm-start",
-            "user:hello", "ready", "stop-begin", "engine-exit"
+            "start",
+            "folder-ready",
+            "plan-begin",
+            "plan-ready",
+            "spawn",
+            "engine-main",
+            "qmp-ready",
+            "vm-start",
+            "user:hello",
+            "ready",
+            "stop-begin",
+            "engine-exit"
         ]
     );
     assert!(marks.is_sorted_by_key(|(_, at_ns)| *at_ns), "{marks:?}");
@@ -158,8 +172,7 @@ fn a_wait_that_is_too_long_ends_with_the_last_mark_and_leaves_no_process() {
     assert!(failure.console_tail.contains("hallo"), "{failure:?}");
     assert_eq!(failure.exit.unwrap().signal, Some(9));
     assert_eq!(machine.state(), State::Failed);
-    let file: Value =
-        serde_json::from_slice(&std::fs::read(machine.record.dir().join("boot.json")).unwrap()).unwrap();
+    let file: Value = serde_json::from_slice(&std::fs::read(machine.record.dir().join("boot.json")).unwrap()).unwrap();
     validate("boot", &file);
     assert_eq!((&file["outcome"], &file["error"]["code"]), (&json!("failed"), &json!("ERR_BOX_TIMEOUT")));
 }
@@ -173,7 +186,11 @@ fn an_engine_that_exits_at_once_is_told_in_its_own_words() {
                           "extra": ["-device", "no-such-thing"] });
     let failure = boot(&machine, plan(&disk, &json!({ "devices": devices }))).unwrap_err();
     assert_eq!(failure.code, "ERR_BOX_ENGINE_EXITED");
-    assert!(failure.message.contains("exit code 1") && failure.message.contains("no-such-thing"), "{}", failure.message);
+    assert!(
+        failure.message.contains("exit code 1") && failure.message.contains("no-such-thing"),
+        "{}",
+        failure.message
+    );
     assert_eq!(failure.exit.unwrap().code, Some(1));
 }
 
@@ -236,7 +253,8 @@ fn a_box_whose_engine_is_killed_by_others_fails_and_says_how() {
 fn a_record_is_never_written_over() {
     let folder = Folder::new("twice");
     let first = machine(&folder);
-    let error = Machine::create("other", None, 1, first.record.dir(), now_ns(), "2026-01-01T00:00:00.000Z").unwrap_err();
+    let error =
+        Machine::create("other", None, 1, first.record.dir(), now_ns(), "2026-01-01T00:00:00.000Z").unwrap_err();
     assert_eq!(error.code(), "ERR_BOX_RECORD");
     assert!(error.to_string().contains("File exists"), "{error}");
 }

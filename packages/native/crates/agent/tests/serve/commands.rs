@@ -181,7 +181,8 @@ async fn a_command_whose_streams_do_not_come_is_refused_in_time() {
 #[tokio::test]
 async fn a_signal_reaches_the_whole_group() {
     let guest = Guest::start();
-    let mut command = guest.begin(shell(1, "trap 'echo caught; exit 3' USR1; sleep 60 & sleep 0.2; echo ready; wait")).await.unwrap();
+    let mut command =
+        guest.begin(shell(1, "trap 'echo caught; exit 3' USR1; sleep 60 & sleep 0.2; echo ready; wait")).await.unwrap();
     let mut ready = [0; 6];
     command.stdout.read_exact(&mut ready).await.unwrap();
     frame::write(&mut command.control, &Control::Signal { signal: libc::SIGUSR1 }).await.unwrap();
@@ -202,7 +203,8 @@ async fn letting_go_of_a_command_kills_its_group() {
     assert!(runs(child) && runs(leader));
     drop(command);
     let gone = async {
-        while runs(leader) || std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|s| !s.contains(") Z ")) {
+        while runs(leader) || std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|s| !s.contains(") Z "))
+        {
             sleep(Duration::from_millis(5)).await;
         }
     };

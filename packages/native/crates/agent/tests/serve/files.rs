@@ -12,7 +12,8 @@ use tokio::time::{sleep, timeout};
 use crate::host::{Guest, answer};
 
 async fn read(guest: &Guest, path: &Path) -> Result<(FileFacts, Vec<u8>), Refusal> {
-    let (mut stream, facts) = guest.answer::<FileFacts>(&Request::ReadFile { path: path.to_str().unwrap().into() }).await;
+    let (mut stream, facts) =
+        guest.answer::<FileFacts>(&Request::ReadFile { path: path.to_str().unwrap().into() }).await;
     let facts = facts?;
     let mut content = Vec::new();
     stream.read_to_end(&mut content).await.unwrap();
@@ -74,7 +75,8 @@ async fn what_is_not_a_regular_file_is_refused_by_what_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let cases = [(fifo.as_path(), "a FIFO"), (folder.path(), "a folder"), (Path::new("/dev/zero"), "a character device")];
+    let cases =
+        [(fifo.as_path(), "a FIFO"), (folder.path(), "a folder"), (Path::new("/dev/zero"), "a character device")];
     for (path, kind) in cases {
         let expected = format!("{} is {kind} and not a regular file", path.display());
         let asked = timeout(Duration::from_secs(5), read(&guest, path)).await.unwrap();

@@ -192,7 +192,8 @@ mod tests {
         })));
         assert!(line.contains("-accel kvm,device=/dev/kvm2 "), "{line}");
         assert!(!line.contains("-kernel") && !line.contains("agent") && !line.contains("pvpanic"), "{line}");
-        let disk = "-drive if=none,id=d0-drive,file=/a,,b.img,format=raw,snapshot=on -device ide-hd,id=d0,drive=d0-drive";
+        let disk =
+            "-drive if=none,id=d0-drive,file=/a,,b.img,format=raw,snapshot=on -device ide-hd,id=d0,drive=d0-drive";
         assert!(line.contains(disk), "{line}");
     }
 

@@ -18,10 +18,7 @@ pub(super) fn describe(evidence: &InsnEmulation, stop: Option<&Stop>) -> Tier {
     }
     match stop {
         None if is_complete(evidence) => {
-            let detail = format!(
-                "Hardware runs guest kernel code, with the right sums: {}.",
-                pace(evidence)
-            );
+            let detail = format!("Hardware runs guest kernel code, with the right sums: {}.", pace(evidence));
             Tier::ok(TierId::LongMode, detail)
         }
         None => failed_guest(&Stop::Unexpected("the loop was left early".to_owned())),
@@ -58,10 +55,7 @@ fn loop_pace(evidence: &LoopEvidence) -> String {
     }
     words.push_str(&match evidence.emulated_instructions() {
         Some(count) if evidence.iterations > 0 => {
-            format!(
-                " with {:.1} emulated instructions each",
-                count as f64 / evidence.iterations as f64
-            )
+            format!(" with {:.1} emulated instructions each", count as f64 / evidence.iterations as f64)
         }
         Some(count) => format!(" while KVM emulated {count} instructions"),
         None => " (this host has no insn_emulation statistic)".to_owned(),

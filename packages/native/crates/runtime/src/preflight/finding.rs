@@ -46,34 +46,16 @@ pub struct Tier {
 
 impl Tier {
     pub(super) fn ok(id: TierId, detail: String) -> Self {
-        Self {
-            id,
-            outcome: Outcome::Ok,
-            detail,
-            remedy: None,
-            duration_ms: 0.0,
-        }
+        Self { id, outcome: Outcome::Ok, detail, remedy: None, duration_ms: 0.0 }
     }
 
     pub(super) fn failed(id: TierId, detail: String, remedy: Option<String>) -> Self {
-        Self {
-            id,
-            outcome: Outcome::Failed,
-            detail,
-            remedy,
-            duration_ms: 0.0,
-        }
+        Self { id, outcome: Outcome::Failed, detail, remedy, duration_ms: 0.0 }
     }
 
     pub(super) fn not_run(id: TierId, because: TierId) -> Self {
         let detail = format!("Not run, since {because} failed.");
-        Self {
-            id,
-            outcome: Outcome::NotRun,
-            detail,
-            remedy: None,
-            duration_ms: 0.0,
-        }
+        Self { id, outcome: Outcome::NotRun, detail, remedy: None, duration_ms: 0.0 }
     }
 }
 
@@ -95,13 +77,7 @@ pub enum TierId {
 
 impl TierId {
     /// Every tier, in order.
-    pub const ALL: [Self; 5] = [
-        Self::Open,
-        Self::ApiVersion,
-        Self::CreateVm,
-        Self::RealModeHlt,
-        Self::LongMode,
-    ];
+    pub const ALL: [Self; 5] = [Self::Open, Self::ApiVersion, Self::CreateVm, Self::RealModeHlt, Self::LongMode];
 }
 
 impl std::fmt::Display for TierId {

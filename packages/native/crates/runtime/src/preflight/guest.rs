@@ -121,10 +121,7 @@ fn code() -> &'static [u8] {
     // SAFETY: the two symbols are the ends of one read-only stretch of this library's text.
     unsafe {
         let start = &raw const boxlab_preflight_guest;
-        std::slice::from_raw_parts(
-            start,
-            (&raw const boxlab_preflight_guest_end).offset_from_unsigned(start),
-        )
+        std::slice::from_raw_parts(start, (&raw const boxlab_preflight_guest_end).offset_from_unsigned(start))
     }
 }
 
@@ -136,9 +133,7 @@ pub(super) struct HostTwin {
 
 impl HostTwin {
     pub(super) fn new() -> Self {
-        Self {
-            work_area: vec![0; 0x1008 / 8],
-        }
+        Self { work_area: vec![0; 0x1008 / 8] }
     }
 
     pub(super) fn plain(&mut self, iterations: u64) -> u64 {
@@ -161,10 +156,7 @@ pub(super) fn load(memory: &GuestMemory) {
     memory.write_words(SWAPPED_GS_BASE, &[1]);
     memory.write_words(PML4, &[PDPT | PRESENT_WRITABLE]);
     memory.write_words(PDPT, &[PAGE_DIRECTORY | PRESENT_WRITABLE]);
-    memory.write_words(
-        PAGE_DIRECTORY,
-        &[LARGE | PRESENT_WRITABLE, PAGE_TABLE | PRESENT_WRITABLE],
-    );
+    memory.write_words(PAGE_DIRECTORY, &[LARGE | PRESENT_WRITABLE, PAGE_TABLE | PRESENT_WRITABLE]);
     memory.write_words(PAGE_TABLE, &[INVLPG_PAGE | PRESENT_WRITABLE]);
     // Null, 64-bit code, data, and the two halves of a busy 64-bit TSS (Intel SDM 3A, 3.4.5 and 7.2.3).
     let tss = u64::from(TSS_LIMIT) | (TSS & 0xff_ffff) << 16 | 0x8b << 40;
@@ -177,36 +169,19 @@ pub(super) fn load(memory: &GuestMemory) {
 
 /// The registers at the entry point.
 pub(super) fn start_registers() -> kvm_regs {
-    kvm_regs {
-        rip: Routine::Serve.address(),
-        rsp: STACK_TOP,
-        rbx: MAILBOX,
-        rflags: 2,
-        ..Default::default()
-    }
+    kvm_regs { rip: Routine::Serve.address(), rsp: STACK_TOP, rbx: MAILBOX, rflags: 2, ..Default::default() }
 }
 
 /// The base that `swapgs` swaps in.
 pub(super) fn kernel_gs_base() -> kvm_msr_entry {
     const MSR_KERNEL_GS_BASE: u32 = 0xc000_0102;
-    kvm_msr_entry {
-        index: MSR_KERNEL_GS_BASE,
-        data: SWAPPED_GS_BASE,
-        ..Default::default()
-    }
+    kvm_msr_entry { index: MSR_KERNEL_GS_BASE, data: SWAPPED_GS_BASE, ..Default::default() }
 }
 
 /// XCR0 with x87 and SSE state, for XSAVE. Set from outside, since QEMU's emulation of SVM (7.2) loses what a guest sets.
 pub(super) fn extended_state() -> kvm_xcrs {
-    let mut xcrs = kvm_xcrs {
-        nr_xcrs: 1,
-        ..Default::default()
-    };
-    xcrs.xcrs[0] = kvm_xcr {
-        xcr: 0,
-        value: 0b11,
-        ..Default::default()
-    };
+    let mut xcrs = kvm_xcrs { nr_xcrs: 1, ..Default::default() };
+    xcrs.xcrs[0] = kvm_xcr { xcr: 0, value: 0b11, ..Default::default() };
     xcrs
 }
 
@@ -221,25 +196,9 @@ pub(super) fn enter_long_mode(sregs: &mut kvm_sregs, features: Features) {
     sregs.cr3 = PML4;
     sregs.cr4 = CR4_PAE_PGE_OSFXSR_OSXMMEXCPT | if features.xsave { CR4_OSXSAVE } else { 0 };
     sregs.efer = EFER_SCE_LME_LMA;
-    let flat = kvm_segment {
-        limit: u32::MAX,
-        present: 1,
-        s: 1,
-        g: 1,
-        ..Default::default()
-    };
-    sregs.cs = kvm_segment {
-        selector: CODE_SELECTOR,
-        type_: 0xb,
-        l: 1,
-        ..flat
-    };
-    let data = kvm_segment {
-        selector: DATA_SELECTOR,
-        type_: 0x3,
-        db: 1,
-        ..flat
-    };
+    let flat = kvm_segment { limit: u32::MAX, present: 1, s: 1, g: 1, ..Default::default() };
+    sregs.cs = kvm_segment { selector: CODE_SELECTOR, type_: 0xb, l: 1, ..flat };
+    let data = kvm_segment { selector: DATA_SELECTOR, type_: 0x3, db: 1, ..flat };
     (sregs.ds, sregs.es, sregs.fs, sregs.gs, sregs.ss) = (data, data, data, data, data);
     sregs.tr = kvm_segment {
         base: TSS,
@@ -249,11 +208,7 @@ pub(super) fn enter_long_mode(sregs: &mut kvm_sregs, features: Features) {
         present: 1,
         ..Default::default()
     };
-    sregs.ldt = kvm_segment {
-        type_: 0x2,
-        unusable: 1,
-        ..Default::default()
-    };
+    sregs.ldt = kvm_segment { type_: 0x2, unusable: 1, ..Default::default() };
     sregs.gdt.base = GDT;
     sregs.gdt.limit = 5 * 8 - 1;
     sregs.idt.base = IDT;

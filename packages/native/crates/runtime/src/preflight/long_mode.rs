@@ -51,10 +51,8 @@ struct Guest<'machine> {
 
 impl<'machine> Guest<'machine> {
     fn new(machine: &'machine Machine) -> Result<Self, Stop> {
-        let features = Features {
-            xsave: machine.has_leaf1_ecx(CPUID_XSAVE),
-            cmpxchg16b: machine.has_leaf1_ecx(CPUID_CMPXCHG16B),
-        };
+        let features =
+            Features { xsave: machine.has_leaf1_ecx(CPUID_XSAVE), cmpxchg16b: machine.has_leaf1_ecx(CPUID_CMPXCHG16B) };
         load(&machine.memory);
         let vcpu = machine.vcpu(1)?;
         let mut sregs = setup("KVM_GET_SREGS", vcpu.fd.get_sregs())?;
@@ -65,18 +63,13 @@ impl<'machine> Guest<'machine> {
         }
         vcpu.set_msr(kernel_gs_base())?;
         let statistics = VcpuStats::open(&vcpu.fd);
-        let guest = Self {
-            vcpu,
-            features,
-            statistics,
-        };
+        let guest = Self { vcpu, features, statistics };
         guest.restart()?;
         Ok(guest)
     }
 
     fn observe(&mut self, evidence: &mut InsnEmulation) -> Result<(), Stop> {
-        self.plain_loop(&mut evidence.plain)
-            .or_else(|stop| self.note(Routine::Plain, stop, evidence))?;
+        self.plain_loop(&mut evidence.plain).or_else(|stop| self.note(Routine::Plain, stop, evidence))?;
         evidence.statistic = statistic_signal([&evidence.plain]);
         evidence.time = time_signal(&evidence.plain);
         self.each_kind(evidence)?;
@@ -85,8 +78,7 @@ impl<'machine> Guest<'machine> {
             return Ok(());
         }
         let kernel = evidence.kernel.insert(LoopEvidence::default());
-        self.kernel_loop(kernel)
-            .or_else(|stop| self.note(Routine::Mix, stop, evidence))
+        self.kernel_loop(kernel).or_else(|stop| self.note(Routine::Mix, stop, evidence))
     }
 
     fn plain_loop(&mut self, evidence: &mut LoopEvidence) -> Result<(), Stop> {
@@ -168,14 +160,8 @@ impl<'machine> Guest<'machine> {
         // The port takes four bytes; the sums are compared in their low halves.
         let expected = routine.expected_sum(iterations, self.features) as u32;
         match exit {
-            Exit::Out {
-                port: RESULT_PORT,
-                value,
-            } if value == expected => Ok(took),
-            Exit::Out {
-                port: RESULT_PORT,
-                value: got,
-            } => Err(Stop::WrongSum { got, expected }),
+            Exit::Out { port: RESULT_PORT, value } if value == expected => Ok(took),
+            Exit::Out { port: RESULT_PORT, value: got } => Err(Stop::WrongSum { got, expected }),
             other => Err(Stop::Unexpected(format!("{other:?}"))),
         }
     }

@@ -43,10 +43,7 @@ pub(super) enum Stop {
 impl Stop {
     /// Whether KVM says that it could not emulate an instruction.
     pub(super) fn is_emulation_failure(&self) -> bool {
-        *self
-            == Self::InternalError {
-                suberror: KVM_INTERNAL_ERROR_EMULATION,
-            }
+        *self == Self::InternalError { suberror: KVM_INTERNAL_ERROR_EMULATION }
     }
 }
 
@@ -62,10 +59,7 @@ fn suberror_words(suberror: u32) -> &'static str {
 
 /// Turns an ioctl's error into a [`Stop`] that names the ioctl.
 pub(super) fn setup<T>(what: &'static str, result: Result<T, kvm_ioctls::Error>) -> Result<T, Stop> {
-    result.map_err(|error| Stop::Setup {
-        what,
-        errno: error.into(),
-    })
+    result.map_err(|error| Stop::Setup { what, errno: error.into() })
 }
 
 /// How a run of a vCPU ended.
@@ -87,14 +81,8 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(kvm: &Kvm, vm: VmFd) -> Result<Self, Stop> {
-        let cpuid = setup(
-            "KVM_GET_SUPPORTED_CPUID",
-            kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES),
-        )?;
-        setup(
-            "KVM_SET_IDENTITY_MAP_ADDR",
-            vm.set_identity_map_address(IDENTITY_MAP_ADDRESS),
-        )?;
+        let cpuid = setup("KVM_GET_SUPPORTED_CPUID", kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES))?;
+        setup("KVM_SET_IDENTITY_MAP_ADDR", vm.set_identity_map_address(IDENTITY_MAP_ADDRESS))?;
         setup("KVM_SET_TSS_ADDR", vm.set_tss_address(TSS_ADDRESS))?;
         let memory = GuestMemory::new()?;
         let region = kvm_userspace_memory_region {
@@ -105,35 +93,24 @@ impl Machine {
             userspace_addr: memory.host_address(),
         };
         // SAFETY: the mapping is ours, has that size, and is unmapped only after the VM and its vCPUs are closed.
-        setup("KVM_SET_USER_MEMORY_REGION", unsafe {
-            vm.set_user_memory_region(region)
-        })?;
+        setup("KVM_SET_USER_MEMORY_REGION", unsafe { vm.set_user_memory_region(region) })?;
         Ok(Self { vm, cpuid, memory })
     }
 
     pub(super) fn vcpu(&self, id: u64) -> Result<Vcpu<'_>, Stop> {
         let fd = setup("KVM_CREATE_VCPU", self.vm.create_vcpu(id))?;
         setup("KVM_SET_CPUID2", fd.set_cpuid2(&self.cpuid))?;
-        let mask = SignalMask {
-            len: 8,
-            set: signal_mask_for_run().to_ne_bytes(),
-        };
+        let mask = SignalMask { len: 8, set: signal_mask_for_run().to_ne_bytes() };
         // SAFETY: the kernel reads `len` and as many bytes of the set, both in `mask`.
         if unsafe { libc::ioctl(fd.as_raw_fd(), KVM_SET_SIGNAL_MASK, &mask) } < 0 {
-            return Err(Stop::Setup {
-                what: "KVM_SET_SIGNAL_MASK",
-                errno: Errno::last(),
-            });
+            return Err(Stop::Setup { what: "KVM_SET_SIGNAL_MASK", errno: Errno::last() });
         }
         Ok(Vcpu { fd, machine: self })
     }
 
     /// A bit of register ECX of CPUID leaf 1, as the guest sees it.
     pub(super) fn has_leaf1_ecx(&self, bit: u32) -> bool {
-        self.cpuid
-            .as_slice()
-            .iter()
-            .any(|entry| entry.function == 1 && entry.ecx & (1 << bit) != 0)
+        self.cpuid.as_slice().iter().any(|entry| entry.function == 1 && entry.ecx & (1 << bit) != 0)
     }
 }
 
@@ -154,17 +131,10 @@ pub(super) struct Vcpu<'machine> {
 impl Vcpu<'_> {
     pub(super) fn set_msr(&self, entry: kvm_msr_entry) -> Result<(), Stop> {
         const WHAT: &str = "KVM_SET_MSRS";
-        let refused = Stop::Setup {
-            what: WHAT,
-            errno: Errno(libc::EINVAL),
-        };
+        let refused = Stop::Setup { what: WHAT, errno: Errno(libc::EINVAL) };
         let entries = Msrs::from_entries(&[entry]).map_err(|_| refused.clone())?;
         // The ioctl gives the number of registers that it did set.
-        if setup(WHAT, self.fd.set_msrs(&entries))? == 1 {
-            Ok(())
-        } else {
-            Err(refused)
-        }
+        if setup(WHAT, self.fd.set_msrs(&entries))? == 1 { Ok(()) } else { Err(refused) }
     }
 
     /// Runs until the guest writes to a port or halts; all else is a [`Stop`].
@@ -172,10 +142,7 @@ impl Vcpu<'_> {
         loop {
             match self.fd.run() {
                 Ok(VcpuExit::IoOut(port, &[a, b, c, d])) => {
-                    return Ok(Exit::Out {
-                        port,
-                        value: u32::from_le_bytes([a, b, c, d]),
-                    });
+                    return Ok(Exit::Out { port, value: u32::from_le_bytes([a, b, c, d]) });
                 }
                 Ok(VcpuExit::Hlt) => return Ok(Exit::Halted),
                 Ok(VcpuExit::Shutdown) => return Err(Stop::Shutdown),

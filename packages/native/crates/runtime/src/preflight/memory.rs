@@ -30,10 +30,7 @@ impl GuestMemory {
         NonNull::new(start.cast())
             .filter(|_| start != libc::MAP_FAILED)
             .map(|start| Self { start })
-            .ok_or_else(|| Stop::Setup {
-                what: "mmap of the guest's memory",
-                errno: Errno::last(),
-            })
+            .ok_or_else(|| Stop::Setup { what: "mmap of the guest's memory", errno: Errno::last() })
     }
 
     /// Where the memory starts in this process.
@@ -47,10 +44,7 @@ impl GuestMemory {
     /// If the range is not in the guest's memory.
     pub(super) fn write(&self, address: u64, bytes: &[u8]) {
         let offset = usize::try_from(address).unwrap_or(usize::MAX);
-        assert!(
-            offset.saturating_add(bytes.len()) <= MEMORY_BYTES,
-            "address {address:#x} is outside the guest"
-        );
+        assert!(offset.saturating_add(bytes.len()) <= MEMORY_BYTES, "address {address:#x} is outside the guest");
         // SAFETY: the range was checked; nothing else holds a reference into the mapping, and no vCPU runs.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.as_ptr().add(offset), bytes.len()) };
     }

@@ -40,9 +40,7 @@ pub struct PreflightOptions {
 
 impl Default for PreflightOptions {
     fn default() -> Self {
-        Self {
-            kvm_path: PathBuf::from("/dev/kvm"),
-        }
+        Self { kvm_path: PathBuf::from("/dev/kvm") }
     }
 }
 
@@ -60,11 +58,9 @@ pub fn preflight(options: &PreflightOptions) -> Preflight {
     for id in TierId::ALL {
         let tier = match (&failed, &watched) {
             (Some(first), _) => Tier::not_run(id, *first),
-            (None, Err(error)) => Tier::failed(
-                id,
-                format!("The thread for the check could not be started: {error}."),
-                None,
-            ),
+            (None, Err(error)) => {
+                Tier::failed(id, format!("The thread for the check could not be started: {error}."), None)
+            }
             (None, Ok(watched)) => next_tier(id, watched, &mut evidence),
         };
         if tier.outcome == Outcome::Failed && failed.is_none() {
@@ -76,12 +72,7 @@ pub fn preflight(options: &PreflightOptions) -> Preflight {
         watched.close();
     }
     let verdict = classify::verdict(&tiers, evidence.as_ref());
-    Preflight {
-        tiers,
-        verdict,
-        insn_emulation: evidence,
-        duration_ms: milliseconds(started.elapsed()),
-    }
+    Preflight { tiers, verdict, insn_emulation: evidence, duration_ms: milliseconds(started.elapsed()) }
 }
 
 fn next_tier(id: TierId, watched: &Watched<Report>, evidence: &mut Option<InsnEmulation>) -> Tier {

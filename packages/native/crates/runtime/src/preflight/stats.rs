@@ -41,12 +41,7 @@ impl VcpuStats {
         let mut layout = vec![0; Layout::parse(&header)?.descriptors_end()?];
         file.read_exact_at(&mut layout, 0).ok()?;
         let find = |name| position(&layout, name);
-        Some(Self {
-            insn_emulation: find("insn_emulation"),
-            exits: find("exits"),
-            pf_taken: find("pf_taken"),
-            file,
-        })
+        Some(Self { insn_emulation: find("insn_emulation"), exits: find("exits"), pf_taken: find("pf_taken"), file })
     }
 
     /// The counters now; one that cannot be read is absent.
@@ -56,11 +51,7 @@ impl VcpuStats {
             self.file.read_exact_at(&mut value, position?).ok()?;
             Some(u64::from_ne_bytes(value))
         };
-        Counters {
-            insn_emulation: at(self.insn_emulation),
-            exits: at(self.exits),
-            pf_taken: at(self.pf_taken),
-        }
+        Counters { insn_emulation: at(self.insn_emulation), exits: at(self.exits), pf_taken: at(self.pf_taken) }
     }
 }
 
@@ -95,12 +86,10 @@ impl Layout {
 pub(super) fn position(bytes: &[u8], name: &str) -> Option<u64> {
     let layout = Layout::parse(bytes)?;
     let descriptors = bytes.get(layout.descriptors_at..layout.descriptors_end()?)?;
-    let found = descriptors
-        .chunks_exact(DESCRIPTOR_BYTES + layout.name_bytes)
-        .find(|descriptor| {
-            let stored = &descriptor[DESCRIPTOR_BYTES..];
-            stored.split(|byte| *byte == 0).next() == Some(name.as_bytes())
-        })?;
+    let found = descriptors.chunks_exact(DESCRIPTOR_BYTES + layout.name_bytes).find(|descriptor| {
+        let stored = &descriptor[DESCRIPTOR_BYTES..];
+        stored.split(|byte| *byte == 0).next() == Some(name.as_bytes())
+    })?;
     Some(u64::from(layout.data_at) + u64::from(u32_at(found, 8)?))
 }
 

@@ -74,14 +74,9 @@ fn open(path: &Path) -> Result<(File, String), Failure> {
     let name = path.display().to_string();
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| {
         let errno = Errno::from(error);
-        Failure {
-            detail: format!("Opening {name} failed with {errno}."),
-            remedy: open_remedy(&name, errno),
-        }
+        Failure { detail: format!("Opening {name} failed with {errno}."), remedy: open_remedy(&name, errno) }
     })?;
-    let is_device = file
-        .metadata()
-        .is_ok_and(|metadata| metadata.file_type().is_char_device());
+    let is_device = file.metadata().is_ok_and(|metadata| metadata.file_type().is_char_device());
     if !is_device {
         return Err(Failure {
             detail: format!("{name} opens, but it is not a character device."),
@@ -116,10 +111,7 @@ fn create_vm(kvm: &Kvm) -> Result<(VmFd, String), Failure> {
         };
         if errno.0 != libc::EINTR || tries == CREATE_TRIES {
             let detail = format!("KVM_CREATE_VM failed with {errno}.");
-            return Err(Failure {
-                detail,
-                remedy: create_vm_remedy(errno),
-            });
+            return Err(Failure { detail, remedy: create_vm_remedy(errno) });
         }
     }
 }
@@ -131,15 +123,13 @@ fn real_mode(kvm: &Kvm, vm: VmFd) -> Result<(Machine, String), Failure> {
         halt_in_real_mode(&machine)?;
         Ok(machine)
     };
-    run()
-        .map(|machine| (machine, "A real-mode guest executed HLT.".to_owned()))
-        .map_err(|stop: Stop| Failure {
-            detail: format!("A real-mode guest did not reach its HLT: {stop}."),
-            remedy: Some(
-                "Look at `sudo dmesg` for KVM errors; in a VM ask its provider whether nested virtualization works."
-                    .to_owned(),
-            ),
-        })
+    run().map(|machine| (machine, "A real-mode guest executed HLT.".to_owned())).map_err(|stop: Stop| Failure {
+        detail: format!("A real-mode guest did not reach its HLT: {stop}."),
+        remedy: Some(
+            "Look at `sudo dmesg` for KVM errors; in a VM ask its provider whether nested virtualization works."
+                .to_owned(),
+        ),
+    })
 }
 
 pub(super) fn halt_in_real_mode(machine: &Machine) -> Result<(), Stop> {
@@ -149,11 +139,7 @@ pub(super) fn halt_in_real_mode(machine: &Machine) -> Result<(), Stop> {
     sregs.cs.base = 0;
     sregs.cs.selector = 0;
     setup("KVM_SET_SREGS", vcpu.fd.set_sregs(&sregs))?;
-    let registers = kvm_regs {
-        rip: REAL_MODE_CODE,
-        rflags: 2,
-        ..Default::default()
-    };
+    let registers = kvm_regs { rip: REAL_MODE_CODE, rflags: 2, ..Default::default() };
     setup("KVM_SET_REGS", vcpu.fd.set_regs(&registers))?;
     match vcpu.run()? {
         Exit::Halted => Ok(()),

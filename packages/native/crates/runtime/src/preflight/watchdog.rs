@@ -49,12 +49,7 @@ impl<T: Send + 'static> Watched<T> {
             let _ = held.recv();
         })?;
         let thread_id = id.recv().map_err(io::Error::other)?;
-        Ok(Self {
-            reports,
-            thread_id,
-            hold,
-            thread,
-        })
+        Ok(Self { reports, thread_id, hold, thread })
     }
 
     /// The next report. After `limit` the thread is interrupted, and has [`GRACE`] to answer.

@@ -53,17 +53,10 @@ fn the_check_of_this_host_is_quick_and_consistent() {
     let found = look_at(path);
     eprintln!("verdict {:?} in {:.1} ms", found.verdict, found.duration_ms);
     for tier in &found.tiers {
-        eprintln!(
-            "  {} {:?} {:.3} ms: {}",
-            tier.id, tier.outcome, tier.duration_ms, tier.detail
-        );
+        eprintln!("  {} {:?} {:.3} ms: {}", tier.id, tier.outcome, tier.duration_ms, tier.detail);
     }
     assert!(found.duration_ms < 2_000.0);
-    assert!(
-        found.tiers[..4].iter().all(|tier| tier.outcome == Outcome::Ok),
-        "{:?}",
-        found.tiers
-    );
+    assert!(found.tiers[..4].iter().all(|tier| tier.outcome == Outcome::Ok), "{:?}", found.tiers);
     let evidence = found.insn_emulation.as_ref().unwrap();
     match found.verdict {
         Verdict::Native => {

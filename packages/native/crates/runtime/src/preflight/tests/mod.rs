@@ -17,11 +17,7 @@ pub(super) fn look_at(path: impl Into<PathBuf>) -> Preflight {
 }
 
 pub(super) fn counters(insn_emulation: u64) -> Option<Counters> {
-    Some(Counters {
-        insn_emulation: Some(insn_emulation),
-        exits: Some(40),
-        pf_taken: Some(8),
-    })
+    Some(Counters { insn_emulation: Some(insn_emulation), exits: Some(40), pf_taken: Some(8) })
 }
 
 pub(super) fn loop_of(iterations: u64, guest_ns: f64, host_ns: Option<f64>, emulated: Option<u64>) -> LoopEvidence {
@@ -67,7 +63,5 @@ pub(super) fn native_kernel() -> LoopEvidence {
 }
 
 pub(super) fn emulation_failure() -> Stop {
-    Stop::InternalError {
-        suberror: KVM_INTERNAL_ERROR_EMULATION,
-    }
+    Stop::InternalError { suberror: KVM_INTERNAL_ERROR_EMULATION }
 }

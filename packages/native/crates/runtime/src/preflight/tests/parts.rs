@@ -13,10 +13,7 @@ fn statistics_are_found_by_name_in_a_recording_whose_offsets_are_not_in_order() 
         let at = stats::position(recording, name).unwrap() as usize;
         u64::from_ne_bytes(recording[at..at + 8].try_into().unwrap())
     };
-    assert_eq!(
-        (value("insn_emulation"), value("exits"), value("mmio_exits")),
-        (305, 151, 50)
-    );
+    assert_eq!((value("insn_emulation"), value("exits"), value("mmio_exits")), (305, 151, 50));
     assert_eq!((value("pf_taken"), value("io_exits"), value("halt_exits")), (0, 0, 1));
     assert_eq!(stats::position(recording, "insn_emul"), None);
 }
@@ -26,11 +23,7 @@ fn statistics_that_are_cut_or_nonsense_are_missing() {
     let recording = include_bytes!("../testdata/vcpu-stats.bin");
     let descriptors_end = 3_080;
     for length in (0..descriptors_end).step_by(7) {
-        assert_eq!(
-            stats::position(&recording[..length], "insn_emulation"),
-            None,
-            "{length} bytes"
-        );
+        assert_eq!(stats::position(&recording[..length], "insn_emulation"), None, "{length} bytes");
     }
     assert_eq!(stats::position(&[0xff; 4_096], "insn_emulation"), None);
 }
@@ -66,12 +59,7 @@ fn a_thread_that_panics_has_ended() {
 #[test]
 fn the_result_is_camel_case_json_with_absent_values_as_null() {
     let found = serde_json::to_value(look_at("/nonexistent/kvm")).unwrap();
-    let ids: Vec<&str> = found["tiers"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tier| tier["id"].as_str().unwrap())
-        .collect();
+    let ids: Vec<&str> = found["tiers"].as_array().unwrap().iter().map(|tier| tier["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["open", "api-version", "create-vm", "real-mode-hlt", "long-mode"]);
     assert_eq!(ids, TierId::ALL.map(|id| id.to_string()));
     assert_eq!(found["tiers"][1]["outcome"], "not-run");
@@ -80,17 +68,10 @@ fn the_result_is_camel_case_json_with_absent_values_as_null() {
         found["insnEmulation"].is_null() && found["durationMs"].is_f64() && found["tiers"][0]["durationMs"].is_f64()
     );
 
-    let evidence = evidence(
-        loop_of(4_000, 20_668.0, Some(10.1), None),
-        None,
-        &[("int3/iretq", emulation_failure())],
-    );
+    let evidence = evidence(loop_of(4_000, 20_668.0, Some(10.1), None), None, &[("int3/iretq", emulation_failure())]);
     let json = serde_json::to_value(&evidence).unwrap();
     assert!(json["plain"]["before"].is_null() && json["kernel"].is_null());
     assert_eq!(json["plain"]["hostNsPerIteration"], 10.1);
-    assert_eq!(
-        (&json["statistic"], &json["time"]),
-        (&"missing".into(), &"emulated".into())
-    );
+    assert_eq!((&json["statistic"], &json["time"]), (&"missing".into(), &"emulated".into()));
     assert_eq!(json["stoppedOn"][0]["emulationFailure"], true);
 }

@@ -43,10 +43,7 @@ impl Drop for Scratch {
 fn a_path_that_does_not_exist_says_how_to_get_the_device() {
     let found = look_at("/nonexistent/kvm");
     let tier = failed_at(&found, 0);
-    assert_eq!(
-        tier.detail,
-        "Opening /nonexistent/kvm failed with ENOENT (No such file or directory)."
-    );
+    assert_eq!(tier.detail, "Opening /nonexistent/kvm failed with ENOENT (No such file or directory).");
     assert!(tier.remedy.as_ref().unwrap().contains("modprobe kvm_intel"));
     assert_eq!(found.tiers[1].detail, "Not run, since open failed.");
 }
@@ -65,11 +62,7 @@ fn a_device_that_may_not_be_opened_says_which_group_to_join() {
     .join()
     .unwrap();
     let tier = failed_at(&found, 0);
-    assert!(
-        tier.detail.ends_with("failed with EACCES (Permission denied)."),
-        "{}",
-        tier.detail
-    );
+    assert!(tier.detail.ends_with("failed with EACCES (Permission denied)."), "{}", tier.detail);
     assert!(tier.remedy.as_ref().unwrap().contains("sudo usermod -aG kvm $USER"));
 }
 
@@ -77,11 +70,7 @@ fn a_device_that_may_not_be_opened_says_which_group_to_join() {
 fn a_regular_file_is_not_a_device() {
     let scratch = Scratch::file("regular");
     let found = look_at(&scratch.0);
-    assert!(
-        failed_at(&found, 0)
-            .detail
-            .ends_with("opens, but it is not a character device.")
-    );
+    assert!(failed_at(&found, 0).detail.ends_with("opens, but it is not a character device."));
 }
 
 #[test]
@@ -94,12 +83,7 @@ fn a_directory_is_named_by_its_errno() {
 fn another_character_device_is_not_kvm() {
     let found = look_at("/dev/null");
     let tier = failed_at(&found, 1);
-    assert!(
-        tier.detail
-            .starts_with("/dev/null is not KVM: KVM_GET_API_VERSION failed with ENOTTY"),
-        "{}",
-        tier.detail
-    );
+    assert!(tier.detail.starts_with("/dev/null is not KVM: KVM_GET_API_VERSION failed with ENOTTY"), "{}", tier.detail);
 }
 
 #[test]
@@ -109,12 +93,7 @@ fn a_path_with_a_nul_byte_is_an_invalid_argument() {
 
 #[test]
 fn each_errno_of_the_device_has_words_and_a_remedy_of_its_own() {
-    let of = |errno| {
-        (
-            Errno(errno).to_string(),
-            open_remedy("/dev/kvm", Errno(errno)).unwrap_or_default(),
-        )
-    };
+    let of = |errno| (Errno(errno).to_string(), open_remedy("/dev/kvm", Errno(errno)).unwrap_or_default());
     assert!(of(libc::ENOENT).1.contains("--device /dev/kvm"));
     assert!(of(libc::EACCES).1.contains("log in again"));
     assert!(of(libc::EPERM).1.contains("DeviceAllow=/dev/kvm rw"));
@@ -123,10 +102,7 @@ fn each_errno_of_the_device_has_words_and_a_remedy_of_its_own() {
     assert_eq!(of(libc::ENXIO).1, of(libc::ENODEV).1);
     assert_eq!(of(libc::ENODEV).0, "ENODEV (No such device)");
     assert_eq!(of(libc::EBUSY).0, "EBUSY (Device or resource busy)");
-    assert_eq!(
-        of(libc::ESTALE),
-        ("errno 116 (Stale file handle)".to_owned(), String::new())
-    );
+    assert_eq!(of(libc::ESTALE), ("errno 116 (Stale file handle)".to_owned(), String::new()));
     assert!(create_vm_remedy(Errno(libc::EBUSY)).unwrap().contains("VirtualBox"));
     assert!(create_vm_remedy(Errno(libc::ENOMEM)).unwrap().contains("memory"));
 }

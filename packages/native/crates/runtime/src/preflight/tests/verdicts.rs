@@ -15,10 +15,7 @@ fn a_host_whose_hardware_runs_both_loops_is_native() {
 #[test]
 fn a_native_host_with_shadow_paging_stays_native_although_it_emulates_invlpg() {
     let kernel = loop_of(100_000, 900.0, None, Some(1_600));
-    assert_eq!(
-        judge(&evidence(native_plain(), Some(kernel), &[]), None),
-        Verdict::Native
-    );
+    assert_eq!(judge(&evidence(native_plain(), Some(kernel), &[]), None), Verdict::Native);
 }
 
 #[test]
@@ -43,11 +40,7 @@ fn the_statistic_shows_emulation_of_kernel_instructions_only() {
     let kernel = loop_of(100_000, 9_000.0, None, Some(700_000));
     let evidence = evidence(native_plain(), Some(kernel), &[]);
     assert_eq!(judge(&evidence, None), Verdict::Emulated);
-    assert!(
-        describe(&evidence, None)
-            .detail
-            .contains("with 7.0 emulated instructions each")
-    );
+    assert!(describe(&evidence, None).detail.contains("with 7.0 emulated instructions each"));
 }
 
 #[test]
@@ -62,35 +55,22 @@ fn the_time_alone_shows_emulation_where_the_statistic_is_missing() {
 fn the_time_shows_emulation_by_a_hypervisor_below_that_the_statistic_cannot_see() {
     let plain = loop_of(4_000, 20_668.0, Some(10.1), Some(0));
     let evidence = evidence(plain, Some(native_kernel()), &[]);
-    assert_eq!(
-        (evidence.statistic, evidence.time),
-        (Signal::Hardware, Signal::Emulated)
-    );
+    assert_eq!((evidence.statistic, evidence.time), (Signal::Hardware, Signal::Emulated));
     assert_eq!(judge(&evidence, None), Verdict::Emulated);
 }
 
 #[test]
 fn an_internal_error_alone_shows_emulation() {
-    let stops = [
-        ("lock cmpxchg16b", emulation_failure()),
-        ("int3/iretq", emulation_failure()),
-    ];
+    let stops = [("lock cmpxchg16b", emulation_failure()), ("int3/iretq", emulation_failure())];
     let evidence = evidence(loop_of(500_000, 13.4, Some(12.9), None), None, &stops);
     assert_eq!(judge(&evidence, None), Verdict::Emulated);
     let detail = describe(&evidence, None).detail;
-    assert!(
-        detail.contains("stopped on lock cmpxchg16b, int3/iretq (KVM_EXIT_INTERNAL_ERROR, suberror 1"),
-        "{detail}"
-    );
+    assert!(detail.contains("stopped on lock cmpxchg16b, int3/iretq (KVM_EXIT_INTERNAL_ERROR, suberror 1"), "{detail}");
 }
 
 #[test]
 fn an_emulator_that_did_not_finish_one_iteration_is_seen_by_the_statistic() {
-    let plain = LoopEvidence {
-        before: counters(0),
-        after: counters(250_000),
-        ..LoopEvidence::default()
-    };
+    let plain = LoopEvidence { before: counters(0), after: counters(250_000), ..LoopEvidence::default() };
     let evidence = evidence(plain, None, &[("load/store", Stop::Deadline)]);
     assert_eq!(judge(&evidence, Some(&Stop::Deadline)), Verdict::Emulated);
 }
@@ -102,16 +82,10 @@ fn a_loop_that_did_not_complete_is_never_native() {
         Stop::Shutdown,
         Stop::FailEntry(0x8000_0021),
         Stop::WrongSum { got: 1, expected: 2 },
-        Stop::InternalError {
-            suberror: KVM_INTERNAL_ERROR_DELIVERY_EV,
-        },
+        Stop::InternalError { suberror: KVM_INTERNAL_ERROR_DELIVERY_EV },
     ];
     for stop in stops {
-        let kernel = LoopEvidence {
-            completed: false,
-            iterations: 98_000,
-            ..native_kernel()
-        };
+        let kernel = LoopEvidence { completed: false, iterations: 98_000, ..native_kernel() };
         let evidence = evidence(native_plain(), Some(kernel), &[("all kinds in turn", stop.clone())]);
         assert_eq!(judge(&evidence, Some(&stop)), Verdict::Unusable, "{stop}");
         let tier = describe(&evidence, Some(&stop));
