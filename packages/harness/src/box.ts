@@ -31,16 +31,26 @@ export interface BoxInfo {
   readonly notes: readonly string[]
 }
 
+/** A limit for a transfer. */
+export interface TransferOptions {
+  /** In milliseconds. Default: the box's `timeouts.execMs`. */
+  readonly timeoutMs?: number
+}
+
 /** Files of the guest. Paths in the guest are absolute. */
 export interface BoxFiles {
   /** The whole content of a file. */
-  read(path: string): Promise<Buffer>
+  read(path: string, options?: TransferOptions): Promise<Buffer>
   /** Writes a file; missing folders above it are made. `mode` are its permission bits, default 0o644. */
-  write(path: string, content: string | Uint8Array, options?: { readonly mode?: number }): Promise<void>
+  write(
+    path: string,
+    content: string | Uint8Array,
+    options?: TransferOptions & { readonly mode?: number },
+  ): Promise<void>
   /** Copies a file or folder of the host's to the path `to` in the guest. */
-  copyIn(from: string, to: string): Promise<void>
+  copyIn(from: string, to: string, options?: TransferOptions): Promise<void>
   /** Copies a file or folder of the guest's to the path `to` on the host. */
-  copyOut(from: string, to: string): Promise<void>
+  copyOut(from: string, to: string, options?: TransferOptions): Promise<void>
 }
 
 /**
@@ -69,12 +79,14 @@ export class Box implements AsyncDisposable {
       ...(options.user !== undefined && { user: options.user }),
       ...(options.workdir !== undefined && { workdir: options.workdir }),
     }
+    const limit = ({ timeoutMs }: TransferOptions = {}): number => timeoutMs ?? this.#defaults.execMs
     this.files = {
-      read: (path) => this.machine.readFile(path),
-      write: (path, content, { mode = 0o644 } = {}) =>
-        this.machine.writeFile(path, Buffer.from(content as string), mode),
-      copyIn: (from, to) => this.machine.copyIn(resolve(from), to),
-      copyOut: (from, to) => this.machine.copyOut(from, resolve(to)),
+      read: async (path, transfer) => this.machine.readFile(path, limit(transfer)),
+      write: async (path, content, transfer) => {
+        await this.machine.writeFile(path, Buffer.from(content as string), transfer?.mode ?? 0o644, limit(transfer))
+      },
+      copyIn: async (from, to, transfer) => this.machine.copyIn(resolve(from), to, limit(transfer)),
+      copyOut: async (from, to, transfer) => this.machine.copyOut(from, resolve(to), limit(transfer)),
     }
   }
 
@@ -172,12 +184,12 @@ export class Box implements AsyncDisposable {
     return spawnCommand(this.machine, argv, options, this.#defaults)
   }
 
-  /** Connects to a TCP port on the guest's loopback. */
-  async dial(port: number): Promise<Duplex> {
+  /** Connects to a TCP port on the guest's loopback, within `timeoutMs`. */
+  async dial(port: number, { timeoutMs = this.#defaults.execMs }: TransferOptions = {}): Promise<Duplex> {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
       throw new BoxError('ERR_BOX_OPTIONS', `\`dial\` takes a port from 1 to 65535, not ${port}`)
     }
-    return this.machine.dial(port)
+    return this.machine.dial(port, timeoutMs)
   }
 
   /** Waits for a mark; it races with the end of the box. Default bound 60 s. */

@@ -14,7 +14,7 @@ export {
   type Stopped,
 } from '@boxlab/native'
 export { bootBox } from './boot-box.ts'
-export { Box, type BoxFiles, type BoxInfo } from './box.ts'
+export { Box, type BoxFiles, type BoxInfo, type TransferOptions } from './box.ts'
 export { ExecError, type ExecOptions, type ExecResult } from './exec.ts'
 export {
   debianKernel,

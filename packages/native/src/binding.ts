@@ -41,11 +41,11 @@ export interface NativeBox {
   waitBeyond(index: number, timeoutMs: number): Promise<void>
   waitExit(): Promise<string>
   exec(requestJson: string): Promise<NativeExec>
-  readFile(path: string): Promise<Buffer>
-  writeFile(path: string, bytes: Buffer, mode: number): Promise<void>
-  copyIn(from: string, to: string): Promise<void>
-  copyOut(from: string, to: string): Promise<void>
-  dial(port: number): Promise<NativeStream>
+  readFile(path: string, limitMs: number): Promise<Buffer>
+  writeFile(path: string, bytes: Buffer, mode: number, limitMs: number): Promise<void>
+  copyIn(from: string, to: string, limitMs: number): Promise<void>
+  copyOut(from: string, to: string, limitMs: number): Promise<void>
+  dial(port: number, limitMs: number): Promise<NativeStream>
   pings(count: number): Promise<string>
 }
 

@@ -151,29 +151,29 @@ export class Machine {
     return runningCommand(await typed(this.#native.exec(JSON.stringify(request))))
   }
 
-  /** Reads a file of the guest. */
-  async readFile(path: string): Promise<Buffer> {
-    return typed(this.#native.readFile(path))
+  /** Reads a file of the guest. `limitMs` bounds this and the other transfers. */
+  async readFile(path: string, limitMs: number): Promise<Buffer> {
+    return typed(this.#native.readFile(path, limitMs))
   }
 
   /** Writes a file of the guest; missing folders above it are made. */
-  async writeFile(path: string, bytes: Buffer, mode: number): Promise<void> {
-    await typed(this.#native.writeFile(path, bytes, mode))
+  async writeFile(path: string, bytes: Buffer, mode: number, limitMs: number): Promise<void> {
+    await typed(this.#native.writeFile(path, bytes, mode, limitMs))
   }
 
   /** Copies a file or folder of the host's into the guest, under the path `to`. */
-  async copyIn(from: string, to: string): Promise<void> {
-    await typed(this.#native.copyIn(from, to))
+  async copyIn(from: string, to: string, limitMs: number): Promise<void> {
+    await typed(this.#native.copyIn(from, to, limitMs))
   }
 
   /** Copies a file or folder of the guest's to the host, under the path `to`. */
-  async copyOut(from: string, to: string): Promise<void> {
-    await typed(this.#native.copyOut(from, to))
+  async copyOut(from: string, to: string, limitMs: number): Promise<void> {
+    await typed(this.#native.copyOut(from, to, limitMs))
   }
 
   /** Connects to a TCP port on the guest's loopback. */
-  async dial(port: number): Promise<Duplex> {
-    return duplex(await typed(this.#native.dial(port)))
+  async dial(port: number, limitMs: number): Promise<Duplex> {
+    return duplex(await typed(this.#native.dial(port, limitMs)))
   }
 
   /** Asks the agent for the guest's clock, `count` times. */

@@ -175,34 +175,41 @@ impl NativeBox {
 
     /// Reads a file of the guest.
     #[napi]
-    pub async fn read_file(&self, path: String) -> Result<Buffer> {
-        let bytes = self.run(|machine| async move { files::read(&machine, &path).await }).await?;
+    pub async fn read_file(&self, path: String, limit_ms: u32) -> Result<Buffer> {
+        let bytes = self.run(move |machine| async move { files::read(&machine, &path, limit_ms.into()).await }).await?;
         Ok(Buffer::from(bytes))
     }
 
     /// Writes a file of the guest.
     #[napi]
-    pub async fn write_file(&self, path: String, bytes: Buffer, mode: u32) -> Result<()> {
+    pub async fn write_file(&self, path: String, bytes: Buffer, mode: u32, limit_ms: u32) -> Result<()> {
         let bytes = bytes.to_vec();
-        self.run(|machine| async move { files::write(&machine, &path, &bytes, mode).await }).await
+        self.run(move |machine| async move { files::write(&machine, &path, &bytes, mode, limit_ms.into()).await }).await
     }
 
     /// Copies a file or folder into the guest.
     #[napi]
-    pub async fn copy_in(&self, from: String, to: String) -> Result<()> {
-        self.run(|machine| async move { files::copy_in(&machine, &PathBuf::from(from), &to).await }).await
+    pub async fn copy_in(&self, from: String, to: String, limit_ms: u32) -> Result<()> {
+        self.run(
+            move |machine| async move { files::copy_in(&machine, &PathBuf::from(from), &to, limit_ms.into()).await },
+        )
+        .await
     }
 
     /// Copies a file or folder out of the guest.
     #[napi]
-    pub async fn copy_out(&self, from: String, to: String) -> Result<()> {
-        self.run(|machine| async move { files::copy_out(&machine, &from, &PathBuf::from(to)).await }).await
+    pub async fn copy_out(&self, from: String, to: String, limit_ms: u32) -> Result<()> {
+        self.run(
+            move |machine| async move { files::copy_out(&machine, &from, &PathBuf::from(to), limit_ms.into()).await },
+        )
+        .await
     }
 
     /// Connects to a TCP port on the guest's loopback.
     #[napi]
-    pub async fn dial(&self, port: u16) -> Result<NativeStream> {
-        let stream: ByteStream = self.run(move |machine| async move { files::dial(&machine, port).await }).await?;
+    pub async fn dial(&self, port: u16, limit_ms: u32) -> Result<NativeStream> {
+        let stream: ByteStream =
+            self.run(move |machine| async move { files::dial(&machine, port, limit_ms.into()).await }).await?;
         Ok(NativeStream::new(&self.machine, &Arc::new(stream)))
     }
 

@@ -1,11 +1,13 @@
-//! Files of the guest: whole ones, and trees as tar streams.
+//! Files of the guest: whole ones, and trees as tar streams. Each transfer has a limit, in milliseconds.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use boxlab_protocol::mux::Stream;
 use boxlab_protocol::{Empty, FileFacts, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::Instant;
 use tokio_util::io::SyncIoBridge;
 
 use crate::agent::{Agent, reply};
@@ -16,7 +18,7 @@ use crate::stream::ByteStream;
 const NEED: &str = "files need a running box with an agent";
 
 /// Reads a file of the guest.
-pub async fn read(machine: &Arc<Machine>, path: &str) -> Result<Vec<u8>, Fault> {
+pub async fn read(machine: &Arc<Machine>, path: &str, limit_ms: u64) -> Result<Vec<u8>, Fault> {
     let live = machine.agent_of(NEED)?;
     let work = async {
         let request = Request::ReadFile { path: path.to_owned() };
@@ -28,11 +30,11 @@ pub async fn read(machine: &Arc<Machine>, path: &str) -> Result<Vec<u8>, Fault> 
         }
         Ok(bytes)
     };
-    machine.race(work, &format!("the content of {path}"), None).await
+    machine.race(work, &format!("the content of {path}"), until(limit_ms)).await
 }
 
 /// Writes a file of the guest; missing folders above it are made.
-pub async fn write(machine: &Arc<Machine>, path: &str, bytes: &[u8], mode: u32) -> Result<(), Fault> {
+pub async fn write(machine: &Arc<Machine>, path: &str, bytes: &[u8], mode: u32, limit_ms: u64) -> Result<(), Fault> {
     let live = machine.agent_of(NEED)?;
     let work = async {
         let mut stream = agent(&live)?.open(&Request::WriteFile { path: path.to_owned(), mode }).await?;
@@ -46,11 +48,11 @@ pub async fn write(machine: &Arc<Machine>, path: &str, bytes: &[u8], mode: u32) 
         }
         Ok(())
     };
-    machine.race(work, &format!("{path} to be written"), None).await
+    machine.race(work, &format!("{path} to be written"), until(limit_ms)).await
 }
 
 /// Copies a file or a folder of the host's into the guest, under the path `to`.
-pub async fn copy_in(machine: &Arc<Machine>, from: &Path, to: &str) -> Result<(), Fault> {
+pub async fn copy_in(machine: &Arc<Machine>, from: &Path, to: &str, limit_ms: u64) -> Result<(), Fault> {
     let live = machine.agent_of(NEED)?;
     let fault = |error: &std::io::Error| Fault::HostFile { path: from.to_owned(), reason: error.to_string() };
     let folder = std::fs::metadata(from).map_err(|error| fault(&error))?.is_dir();
@@ -64,26 +66,31 @@ pub async fn copy_in(machine: &Arc<Machine>, from: &Path, to: &str) -> Result<()
         let _: Empty = reply(&mut stream).await?;
         sent.map_err(|error| fault(&error))
     };
-    machine.race(work, &format!("{} to be copied to {to}", from.display()), None).await
+    machine.race(work, &format!("{} to be copied to {to}", from.display()), until(limit_ms)).await
 }
 
 /// Copies a file or a folder of the guest's to the host, under the path `to`.
-pub async fn copy_out(machine: &Arc<Machine>, from: &str, to: &Path) -> Result<(), Fault> {
+pub async fn copy_out(machine: &Arc<Machine>, from: &str, to: &Path, limit_ms: u64) -> Result<(), Fault> {
     let live = machine.agent_of(NEED)?;
     let work = async {
         let (_, stream): (Empty, _) = agent(&live)?.ask(&Request::ReadTar { path: from.to_owned() }).await?;
         let to = to.to_owned();
         blocking(move || unpack(stream, &to)).await
     };
-    machine.race(work, &format!("{from} to be copied to {}", to.display()), None).await?
+    machine.race(work, &format!("{from} to be copied to {}", to.display()), until(limit_ms)).await?
 }
 
 /// Connects to a TCP port on the guest's loopback.
-pub async fn dial(machine: &Arc<Machine>, port: u16) -> Result<ByteStream, Fault> {
+pub async fn dial(machine: &Arc<Machine>, port: u16, limit_ms: u64) -> Result<ByteStream, Fault> {
     let live = machine.agent_of("a connection needs a running box with an agent")?;
     let work = async { agent(&live)?.ask::<Empty>(&Request::Dial { port }).await };
-    let (_, stream) = machine.race(work, &format!("a connection to port {port}"), None).await?;
+    let (_, stream) = machine.race(work, &format!("a connection to port {port}"), until(limit_ms)).await?;
     Ok(ByteStream::new(Arc::clone(machine), stream))
+}
+
+/// The deadline of a transfer that begins now.
+fn until(limit_ms: u64) -> Option<(Instant, u64)> {
+    Some((Instant::now() + Duration::from_millis(limit_ms), limit_ms))
 }
 
 fn agent(live: &Live) -> Result<&Agent, Fault> {

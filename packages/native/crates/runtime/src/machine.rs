@@ -30,6 +30,8 @@ use crate::spawn::{Launch, find_program, launch};
 const PANIC_GRACE: Duration = Duration::from_millis(500);
 /// How long a killed engine may take to be gone. SIGKILL is not refused; this bounds a sick host.
 const KILL_GRACE: Duration = Duration::from_secs(5);
+/// For all pings of one call: each takes well under a millisecond.
+const PING_LIMIT: Duration = Duration::from_secs(30);
 /// Lines of the console that an error shows.
 const TAIL_LINES: usize = 20;
 
@@ -397,7 +399,8 @@ impl Machine {
     pub async fn pings(&self, count: u64) -> Result<Vec<ClockSample>, Fault> {
         let live = self.agent_of("a ping needs a running box with an agent")?;
         let Some(agent) = &live.agent else { return Err(Fault::Agent("the box has none".to_owned())) };
-        self.race(agent.pings(count), "the agent to answer pings", None).await
+        let bound = (Instant::now() + PING_LIMIT, PING_LIMIT.as_millis() as u64);
+        self.race(agent.pings(count), "the agent to answer pings", Some(bound)).await
     }
 
     /// Waits for a mark, at most `limit_ms`.
