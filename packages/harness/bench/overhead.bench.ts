@@ -1,7 +1,7 @@
 // What the harness adds to the same QEMU command line, and how quick its channel into the guest is. Absolute times say
 // little on a shared host; what holds is the ratio of two arms that take turns.
 //
-//   npm run bench -- overhead [bare] [firmware] [guest]      all parts when none is named
+//   npm run bench -- overhead [bare] [firmware] [recording] [guest]      all parts when none is named
 //   BOXLAB_BENCH_PAIRS        pairs of a comparison, default 30 (8 or more for an interval at 99 %)
 //   BOXLAB_BENCH_KVM_PAIRS    the same for firmware boxes under KVM, default BOXLAB_BENCH_PAIRS
 //   BOXLAB_BENCH_SEED         decides the order in pairs; printed
@@ -26,10 +26,12 @@ import { seeded } from './overhead/order.ts'
 import { POLL_MS } from './overhead/plain-boot.ts'
 import { contestReport, outputHead, outputRow, roundTripHead, roundTripRow } from './overhead/report.ts'
 import { table } from './overhead/table.ts'
+import { talkativeDisk } from './overhead/talkative-disk.ts'
 
 /** What the agent prints when it begins to serve its channel (`AGENT_SERVING_MARKER` in crates/protocol). */
 const SERVING = 'boxlab: agent-serving'
 const FIRMWARE_TEXT = 'boxlab-bench: the boot sector runs'
+const CONSOLE_BYTES = 24_000
 const EXECS = 200
 const PINGS = 500
 const EXEC_BOUND_MS = 10
@@ -72,13 +74,26 @@ function engineVersion(binary: string): string {
 }
 
 async function firmware(): Promise<void> {
+  await withDisk(bootDisk(FIRMWARE_TEXT), async (options) => {
+    await contest('firmware box under TCG: spawn to ready', { ...options, accel: 'tcg' }, FIRMWARE_TEXT, pairs)
+    await contest('firmware box under KVM: spawn to ready', { ...options, accel: 'kvm' }, FIRMWARE_TEXT, kvmPairs)
+  })
+}
+
+/** What it costs to record the console: a boot that does little else, and prints as much as a kernel does. */
+async function recording(): Promise<void> {
+  await withDisk(talkativeDisk(CONSOLE_BYTES, FIRMWARE_TEXT), async (options) => {
+    const title = `recording ${CONSOLE_BYTES} bytes of console, firmware box under TCG: spawn to ready`
+    await contest(title, { ...options, accel: 'tcg' }, FIRMWARE_TEXT, pairs)
+  })
+}
+
+async function withDisk(disk: Buffer, run: (options: BoxOptions) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'boxlab-bench-'))
   try {
     const path = join(folder, 'disk.img')
-    writeFileSync(path, bootDisk(FIRMWARE_TEXT))
-    const options: BoxOptions = { boot: 'firmware', disks: [{ path }], waitFor: Wait.forConsole(FIRMWARE_TEXT) }
-    await contest('firmware box under TCG', { ...options, accel: 'tcg' }, FIRMWARE_TEXT, pairs)
-    await contest('firmware box under KVM', { ...options, accel: 'kvm' }, FIRMWARE_TEXT, kvmPairs)
+    writeFileSync(path, disk)
+    await run({ boot: 'firmware', disks: [{ path }], waitFor: Wait.forConsole(FIRMWARE_TEXT) })
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -103,6 +118,7 @@ async function guest(): Promise<void> {
 const parts = {
   bare: () => contest('bare box: spawn to ready', {}, SERVING, pairs),
   firmware,
+  recording,
   guest,
 }
 

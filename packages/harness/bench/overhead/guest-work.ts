@@ -45,8 +45,8 @@ const BLOCKS = 100
 export interface OutputRun {
   readonly bytes: number
   readonly tookMs: number
-  /** By how much the resident memory of this process grew at its highest, in bytes. */
-  readonly grownBytes: number
+  /** Resident memory of this process before, and at its highest, in bytes. */
+  readonly memoryBytes: readonly [before: number, highest: number]
 }
 
 /** A command whose output is 100 times one block of random bytes, and that block. */
@@ -59,7 +59,7 @@ export async function placeOutput(box: Box): Promise<{ readonly argv: readonly s
 
 /** Reads the output as a stream and compares each byte of it on the way. */
 export async function streamedOutput(box: Box, argv: readonly string[], block: Buffer): Promise<OutputRun> {
-  const memory = memoryGrowth()
+  const memory = watchMemory()
   const begin = performance.now()
   const command = await box.spawn(argv, { timeoutMs: 300_000 })
   command.stdin.end()
@@ -75,7 +75,7 @@ export async function streamedOutput(box: Box, argv: readonly string[], block: B
 
 /** Takes the output as one buffer, and compares it afterwards. */
 export async function collectedOutput(box: Box, argv: readonly string[], block: Buffer): Promise<OutputRun> {
-  const memory = memoryGrowth()
+  const memory = watchMemory()
   const begin = performance.now()
   const { stdout } = await box.exec(argv, { timeoutMs: 300_000 })
   const tookMs = performance.now() - begin
@@ -84,9 +84,9 @@ export async function collectedOutput(box: Box, argv: readonly string[], block: 
   return finish(stdout.length, tookMs, memory)
 }
 
-function finish(bytes: number, tookMs: number, memory: Growth): OutputRun {
+function finish(bytes: number, tookMs: number, memory: Memory): OutputRun {
   if (bytes !== BLOCKS * BLOCK_BYTES) throw new Error(`${bytes} bytes came of ${BLOCKS * BLOCK_BYTES}`)
-  return { bytes, tookMs, grownBytes: memory.grownBytes() }
+  return { bytes, tookMs, memoryBytes: memory.bytes() }
 }
 
 function compareAt(chunk: Buffer, at: number, block: Buffer): void {
@@ -100,16 +100,16 @@ function compareAt(chunk: Buffer, at: number, block: Buffer): void {
   }
 }
 
-interface Growth {
+interface Memory {
   look(): void
-  grownBytes(): number
+  bytes(): readonly [before: number, highest: number]
 }
 
-function memoryGrowth(): Growth {
+function watchMemory(): Memory {
   const before = process.memoryUsage.rss()
   let highest = before
   return {
     look: () => void (highest = Math.max(highest, process.memoryUsage.rss())),
-    grownBytes: () => highest - before,
+    bytes: () => [before, highest],
   }
 }
