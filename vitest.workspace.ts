@@ -21,6 +21,8 @@ const config: ViteUserConfig = defineConfig({
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
           exclude: ['**/*.boot.test.ts', '**/fixtures/**'],
+          // Property tests under coverage on a busy machine; none waits for anything.
+          testTimeout: 30_000,
         },
       },
       {
