@@ -55,7 +55,7 @@ export function footLines(timeline: Timeline, width: number): string[] {
 }
 
 function endingLines(ending: Ending, box: BoxFacts): string[] {
-  if (ending.state === 'running') return ['still running']
+  if (ending.state === 'running') return ['no end recorded: still running, or its owner was killed']
   if (ending.state === 'completed') return []
   const cause =
     box.error?.message === undefined ? [] : [`error: ${box.error.code ?? ''} ${box.error.message}`.replace(':  ', ': ')]

@@ -90,7 +90,7 @@ not part of this boot: image-prepare, state-load, resume, agent-back, pid1, gene
     })
     expect(running).toMatch(/^firmware +\? +clock error +console$/m)
     expect(running).toMatch(/^kernel +5\.0 +open +console$/m)
-    expect(running).toMatch(/^still running$/m)
+    expect(running).toMatch(/^no end recorded: still running, or its owner was killed$/m)
     expect(running).toMatch(/^error: kernel-first-line lies 5\.000 ms before vm-start, more than /m)
   })
 
