@@ -1,6 +1,6 @@
 //! Files and folders as tar streams.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +16,7 @@ use tokio_util::io::SyncIoBridge;
 
 use crate::console;
 use crate::fault::Fault;
-use crate::files::{absolute, blocking, must_be_whole};
+use crate::files::{Present, absolute, blocking, must_be_whole};
 use crate::serve::{refuse, reply};
 
 /// Files up to this size are read before their header is written, since files of the kernel tell a size of 0 or of a
@@ -103,7 +103,7 @@ fn pack(builder: &mut Builder<impl Write>, path: &Path, name: &Path, facts: &Met
 }
 
 fn pack_file(builder: &mut Builder<impl Write>, path: &Path, name: &Path, mut header: Header) -> io::Result<()> {
-    let mut file = File::open(path).map_err(|error| tell(path, error))?;
+    let mut file = Present::open(path).map_err(|error| tell(path, error))?;
     let size = header.size()?;
     if size <= SMALL_BYTES {
         let mut content = Vec::new();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use boxlab_protocol::frame::{self, FrameError};
 use boxlab_protocol::mux::Stream;
 use boxlab_protocol::{Control, Exec, Exited, Reply, Started};
+use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::Pid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
@@ -19,6 +20,9 @@ use crate::spawn::spawn;
 /// hundreds of commands may run.
 const CHUNK_BYTES: usize = 4 * 1024;
 const LARGE_CHUNK_BYTES: usize = 64 * 1024;
+
+/// The kernel's limit for the pipes of users without the right to more (fs/pipe.c).
+const PIPE_BYTES: usize = 1024 * 1024;
 
 /// How long an output may be silent after the exit before whoever still holds it is left alone.
 const HELD: Duration = Duration::from_millis(200);
@@ -151,7 +155,11 @@ async fn pump(mut from: Descriptor, mut to: Stream, mut exited: watch::Receiver<
         if length < chunk.len() {
             let _ = timeout(FILL, exited.wait_for(|exited| *exited)).await;
         }
-        grow(&mut chunk, length);
+        if grow(&mut chunk, length) {
+            // A busy command then runs on while its output is carried. A smaller pipe is slower and as right, and a
+            // terminal is none.
+            let _ = fcntl_setpipe_size(&from, PIPE_BYTES);
+        }
     };
     let _ = to.shutdown().await;
     held
@@ -173,9 +181,11 @@ async fn feed(mut from: Stream, mut to: Descriptor, terminal: bool) {
     }
 }
 
-/// Makes room for more once a read has filled what there was.
-fn grow(chunk: &mut Vec<u8>, read: usize) {
-    if read == chunk.len() && read < LARGE_CHUNK_BYTES {
+/// Makes room for more once a read has filled what there was, and gives whether it did.
+fn grow(chunk: &mut Vec<u8>, read: usize) -> bool {
+    let full = read == chunk.len() && read < LARGE_CHUNK_BYTES;
+    if full {
         *chunk = vec![0; LARGE_CHUNK_BYTES];
     }
+    full
 }

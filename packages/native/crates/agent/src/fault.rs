@@ -1,5 +1,6 @@
 //! Everything that the agent refuses, in the words that the host's user reads.
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -22,7 +23,7 @@ pub enum Fault {
     #[error("the argv is empty; its first element is the command")]
     EmptyArgv,
     /// The standard streams of a command did not all come.
-    #[error("{missing} of command {exec} was not attached within {seconds} s, so it was not started")]
+    #[error("the command was not started: its {missing} (attached as {exec}) did not come within {seconds} s")]
     NotAttached {
         /// The command's id.
         exec: u64,
@@ -107,8 +108,11 @@ pub enum Fault {
         /// What the kernel said.
         error: io::Error,
     },
+    /// The agent only serves a descriptor.
+    #[error("this agent is not the one of a box and does not power its machine off")]
+    NotOurMachine,
     /// Any other failure with a file.
-    #[error("cannot {doing} {path}: {error}")]
+    #[error("cannot {doing} {path}: {}", whole(error))]
     Path {
         /// A verb.
         doing: &'static str,
@@ -139,11 +143,23 @@ impl Fault {
             | Self::WorkingDirectory { error, .. }
             | Self::Dial { error, .. }
             | Self::Path { error, .. }
-            | Self::System { error, .. } => error.raw_os_error(),
+            | Self::System { error, .. } => {
+                causes(error).find_map(|cause| cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error))
+            }
             Self::CommandNotFound { .. } | Self::NoInterpreter { .. } => Some(libc::ENOENT),
             _ => None,
         }
     }
+}
+
+/// An error and what caused it, from the outside in.
+fn causes(error: &io::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source())
+}
+
+/// The errors of archives keep their cause to themselves.
+fn whole(error: &io::Error) -> String {
+    causes(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 impl From<Fault> for Refusal {

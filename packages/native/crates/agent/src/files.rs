@@ -53,8 +53,6 @@ pub async fn read(mut stream: Stream, path: String) -> Result<(), FrameError> {
                 Ok(0) => break,
                 Ok(length) => to.write_all(&chunk[..length])?,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // A file of the kernel that would wait for more, such as /proc/kmsg: this is all there is now.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => {
                     console::say(&format!("boxlab: cannot read {} to its end: {error}", path.display()));
                     return Err(error);
@@ -68,14 +66,33 @@ pub async fn read(mut stream: Stream, path: String) -> Result<(), FrameError> {
 }
 
 /// Opens a regular file and nothing else: a FIFO without a writer would wait, and a device may do anything.
-fn open_regular(path: PathBuf) -> Result<(PathBuf, File, FileFacts), Fault> {
+fn open_regular(path: PathBuf) -> Result<(PathBuf, Present, FileFacts), Fault> {
     let facts = fs::metadata(&path).map_err(Fault::path("read", &path))?;
     must_be_regular(&path, &facts)?;
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(&path);
-    let file = file.map_err(Fault::path("open", &path))?;
-    let facts = file.metadata().map_err(Fault::path("read", &path))?;
+    let file = Present::open(&path).map_err(Fault::path("open", &path))?;
+    let facts = file.0.metadata().map_err(Fault::path("read", &path))?;
     must_be_regular(&path, &facts)?;
     Ok((path, file, facts_of(&facts)))
+}
+
+/// What a file holds now. Some files of the kernel (/proc/kmsg) would rather wait for more than end.
+pub struct Present(File);
+
+impl Present {
+    /// Opens a file for reading.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path).map(Self)
+    }
+}
+
+impl Read for Present {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
+            read => read,
+        }
+    }
 }
 
 /// Receives a file. It appears with all its bytes or not at all.
@@ -204,4 +221,31 @@ fn kind(file: FileType) -> &'static str {
 
 fn facts_of(facts: &Metadata) -> FileFacts {
     FileFacts { size: facts.size(), mode: facts.mode() & 0o7777, uid: facts.uid(), gid: facts.gid() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_would_wait_for_more_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        let mut file = Present::open(&path).unwrap();
+        let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
+        writer.write_all(b"now").unwrap();
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).unwrap();
+        assert_eq!(content, b"now");
+        drop(writer);
+    }
+
+    #[test]
+    fn only_absolute_paths_are_paths_of_the_guest() {
+        assert_eq!(absolute("/a/b".into()).unwrap(), Path::new("/a/b"));
+        for path in ["", "a", "./a", "~/a"] {
+            assert!(matches!(absolute(path.into()), Err(Fault::RelativePath(_))), "{path}");
+        }
+    }
 }

@@ -15,6 +15,7 @@ use rustix::system::sethostname;
 use crate::{console, modules, port};
 
 /// What the box begins with.
+#[derive(Debug, Default)]
 pub struct Beginning {
     /// Modules, in order.
     pub modules: Vec<Module>,

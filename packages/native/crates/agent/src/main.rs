@@ -1,7 +1,8 @@
 //! The guest side of a box: init of a bare box, and the server of the host's channel.
 //!
 //! As process 1 it sets the guest up, finds the virtio port of the host and serves it for as long as the guest lives.
-//! `boxlab-agent @serve-fd N` serves an open descriptor, once, and changes nothing in the system around it.
+//! `boxlab-agent @resident` does the same beside another init, without setting anything up. `boxlab-agent @serve-fd N`
+//! serves an open descriptor, once, and leaves the machine around it alone.
 
 mod archive;
 mod attach;
@@ -36,6 +37,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
 use crate::descriptor::Descriptor;
+use crate::init::Beginning;
+use crate::port::Ports;
 use crate::reaper::Reaper;
 use crate::serve::{Agent, serve};
 
@@ -49,13 +52,18 @@ fn main() -> ExitCode {
     }
     console::announce_panics();
     init::let_commands_inherit_nothing();
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let run = match (std::process::id(), descriptor_number(&arguments)) {
-        // The kernel hands to init what it does not know of its command line: for us that means nothing.
-        (1, _) => bare_box(up_ns),
-        (_, Some(number)) => serve_descriptor(number, up_ns),
-        (_, None) => {
-            console::say("boxlab-agent is process 1 of a box, or serves a descriptor: boxlab-agent @serve-fd N");
+    let run = match Mode::of(&env::args().skip(1).collect::<Vec<_>>()) {
+        Some(Mode::Init) => {
+            let beginning = init::begin();
+            if beginning.console_came_late {
+                console::say(&format!("{AGENT_UP_MARKER}{up_ns}"));
+            }
+            serve_port(up_ns, beginning)
+        }
+        Some(Mode::Resident) => serve_port(up_ns, Beginning { uevents: port::listen().ok(), ..Beginning::default() }),
+        Some(Mode::Descriptor(number)) => serve_descriptor(up_ns, number),
+        None => {
+            console::say("boxlab-agent runs as process 1 of a box, or as: boxlab-agent @resident | @serve-fd N");
             return ExitCode::from(2);
         }
     };
@@ -68,11 +76,25 @@ fn main() -> ExitCode {
     }
 }
 
-/// The N of `@serve-fd N`, which is none of the standard streams.
-fn descriptor_number(arguments: &[String]) -> Option<RawFd> {
-    match arguments {
-        [mode, number] if mode == "@serve-fd" => number.parse().ok().filter(|number| *number > 2),
-        _ => None,
+/// What the agent is asked to be.
+enum Mode {
+    Init,
+    Resident,
+    Descriptor(RawFd),
+}
+
+impl Mode {
+    fn of(arguments: &[String]) -> Option<Self> {
+        match arguments {
+            // The kernel hands to init what it does not know of its command line: for us that means nothing.
+            _ if std::process::id() == 1 => Some(Self::Init),
+            [mode] if mode == "@resident" => Some(Self::Resident),
+            // None of the standard streams.
+            [mode, number] if mode == "@serve-fd" => {
+                number.parse().ok().filter(|number| *number > 2).map(Self::Descriptor)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -80,15 +102,11 @@ fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-fn bare_box(up_ns: u64) -> io::Result<()> {
-    let beginning = init::begin();
-    if beginning.console_came_late {
-        console::say(&format!("{AGENT_UP_MARKER}{up_ns}"));
-    }
+fn serve_port(up_ns: u64, beginning: Beginning) -> io::Result<()> {
     runtime()?.block_on(async {
-        let (modules, troubles) = (beginning.modules, beginning.troubles);
-        let agent = Arc::new(Agent { up_ns, modules, troubles, reaper: Reaper::start()? });
-        let ports = port::Ports::new(beginning.uevents);
+        let Beginning { modules, troubles, uevents, .. } = beginning;
+        let agent = Arc::new(Agent { up_ns, owns_machine: true, modules, troubles, reaper: Reaper::start()? });
+        let ports = Ports::new(uevents);
         loop {
             let path = ports.find().await;
             match port::open(&path).await {
@@ -100,11 +118,12 @@ fn bare_box(up_ns: u64) -> io::Result<()> {
     })
 }
 
-fn serve_descriptor(number: RawFd, up_ns: u64) -> io::Result<()> {
+fn serve_descriptor(up_ns: u64, number: RawFd) -> io::Result<()> {
     // SAFETY: it is above the standard streams, nothing else here knows of it, and whoever started us gave it to us.
     let fd = unsafe { OwnedFd::from_raw_fd(number) };
     runtime()?.block_on(async {
-        let agent = Agent { up_ns, modules: Vec::new(), troubles: Vec::new(), reaper: Reaper::start()? };
+        let (modules, troubles) = (Vec::new(), Vec::new());
+        let agent = Agent { up_ns, owns_machine: false, modules, troubles, reaper: Reaper::start()? };
         serve(Descriptor::new(fd)?, Arc::new(agent)).await;
         Ok(())
     })

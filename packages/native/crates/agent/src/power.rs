@@ -11,13 +11,18 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use crate::console;
+use crate::fault::Fault;
 use crate::files::blocking;
+use crate::serve::{Session, refuse};
 
 /// How long the host may take to see the answer.
 const ANSWER: Duration = Duration::from_millis(500);
 
 /// Answers, and powers the guest off.
-pub async fn off(mut stream: Stream) -> Result<(), FrameError> {
+pub async fn off(mut stream: Stream, session: &Session) -> Result<(), FrameError> {
+    if !session.agent.owns_machine {
+        return refuse(stream, Fault::NotOurMachine).await;
+    }
     frame::write(&mut stream, &Reply::Ok(Empty {})).await?;
     stream.shutdown().await?;
     // The answer is in the multiplexer's queue now. The host ends its side when it has read it.

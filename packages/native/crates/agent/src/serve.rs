@@ -19,6 +19,8 @@ use crate::{archive, channel, clock, dial, exec, files, power};
 pub struct Agent {
     /// CLOCK_MONOTONIC at the start of main, in nanoseconds.
     pub up_ns: u64,
+    /// It is the agent of a box, and not of a descriptor on somebody's machine.
+    pub owns_machine: bool,
     /// What was loaded.
     pub modules: Vec<Module>,
     /// What went wrong.
@@ -76,7 +78,7 @@ async fn answer(mut stream: Stream, session: &Session) -> Result<(), FrameError>
         Request::ReadTar { path } => archive::read(stream, path).await,
         Request::WriteTar { path } => archive::write(stream, path).await,
         Request::Dial { port } => dial::run(stream, port).await,
-        Request::Poweroff => power::off(stream).await,
+        Request::Poweroff => power::off(stream, session).await,
     }
 }
 

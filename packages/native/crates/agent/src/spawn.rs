@@ -7,7 +7,7 @@ use std::path::Path;
 
 use boxlab_protocol::Exec;
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Gid, Uid};
 
 use crate::descriptor::Descriptor;
@@ -19,10 +19,6 @@ use crate::users::{self, Identity};
 
 /// What a command finds in its environment unless the request says otherwise.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// The kernel's limit for pipes of root without a setting (fs/pipe.c). A large pipe saves a busy command from being
-/// woken for each small piece.
-const PIPE_BYTES: usize = 1024 * 1024;
 
 /// A command that runs, and our ends of its streams.
 #[derive(Debug)]
@@ -42,8 +38,7 @@ pub fn spawn(exec: &Exec, reaper: &Reaper) -> Result<Spawned, Fault> {
     let program = exec.argv.first().ok_or(Fault::EmptyArgv)?;
     let identity = users::resolve(exec.user.as_deref())?;
     let env = environment(exec, &identity);
-    // The last of a name counts; the defaults come first, so that there is one.
-    let path = env.iter().rev().find(|(name, _)| *name == "PATH").map_or(PATH, |(_, value)| value);
+    let path = env.iter().find(|(name, _)| *name == "PATH").map_or(PATH, |(_, value)| value);
     let cwd = exec.cwd.as_deref().unwrap_or("/");
     let ends = Ends::open(exec, &identity);
     let ends = ends.map_err(|error| Fault::System { doing: "make the command's streams", error })?;
@@ -111,10 +106,6 @@ impl Ends {
         let (their_stdin, stdin) = pipe_with(PipeFlags::CLOEXEC)?;
         let (stdout, their_stdout) = pipe_with(PipeFlags::CLOEXEC)?;
         let (stderr, their_stderr) = pipe_with(PipeFlags::CLOEXEC)?;
-        for pipe in [&stdout, &stderr] {
-            // A smaller pipe is slower and as right.
-            let _ = fcntl_setpipe_size(pipe, PIPE_BYTES);
-        }
         let [stdin, stdout, stderr] = [Descriptor::new(stdin)?, Descriptor::new(stdout)?, Descriptor::new(stderr)?];
         Ok(Self { theirs: [their_stdin, their_stdout, their_stderr], stdin, stdout, stderr: Some(stderr) })
     }

@@ -9,7 +9,7 @@ use boxlab_protocol::{FileFacts, Refusal, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep, timeout};
 
-use crate::host::{Guest, answer};
+use crate::host::{Guest, answer, must_be_root};
 
 async fn read(guest: &Guest, path: &Path) -> Result<(FileFacts, Vec<u8>), Refusal> {
     let (mut stream, facts) =
@@ -60,6 +60,7 @@ async fn files_of_the_kernel_are_read_to_their_end() {
 
 #[tokio::test]
 async fn files_of_the_kernel_take_their_value_in_place() {
+    must_be_root();
     let guest = Guest::start();
     let path = Path::new("/proc/sys/kernel/threads-max");
     let value = fs::read(path).unwrap();

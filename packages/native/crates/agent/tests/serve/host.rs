@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use boxlab_protocol::frame;
 use boxlab_protocol::mux::{self, Opener, Stream};
@@ -12,6 +13,8 @@ use boxlab_protocol::{Exec, Exited, Hello, PROTOCOL_VERSION, Refusal, Reply, Req
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 /// Where the agent finds its end; high enough to be nobody else's.
 const FD: i32 = 100;
@@ -19,6 +22,7 @@ const FD: i32 = 100;
 /// An agent that serves.
 pub struct Guest {
     pub opener: Opener,
+    channel: JoinHandle<()>,
     agent: Child,
 }
 
@@ -55,8 +59,8 @@ impl Guest {
         drop(command);
         ours.set_nonblocking(true).unwrap();
         let (opener, drive) = mux::host(UnixStream::from_std(ours).unwrap());
-        tokio::spawn(drive);
-        Self { opener, agent }
+        let channel = tokio::spawn(drive);
+        Self { opener, channel, agent }
     }
 
     /// Starts it and waits until it serves.
@@ -100,6 +104,17 @@ impl Guest {
         Ok(self.begin(exec).await?.finish(input).await)
     }
 
+    /// Goes away as a host that is killed, and gives whether the agent then ended well.
+    pub async fn leave(&mut self) -> bool {
+        self.channel.abort();
+        loop {
+            if let Some(status) = self.agent.try_wait().unwrap() {
+                return status.success();
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// The agent's peak memory, in KiB.
     pub fn peak_kib(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.agent.id())).unwrap();
@@ -115,7 +130,8 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        self.agent.kill().unwrap();
+        // It may have ended by itself.
+        let _ = self.agent.kill();
         self.agent.wait().unwrap();
     }
 }
@@ -157,4 +173,9 @@ pub fn exec(id: u64, argv: &[&str]) -> Exec {
 /// A command for the shell.
 pub fn shell(id: u64, text: &str) -> Exec {
     exec(id, &["sh", "-c", text])
+}
+
+/// For tests that change users, owners or kernel files.
+pub fn must_be_root() {
+    assert!(rustix::process::geteuid().is_root(), "this test gives things to other users: run the tests as root");
 }

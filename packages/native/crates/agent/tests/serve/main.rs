@@ -9,7 +9,7 @@ mod tars;
 
 use std::time::Instant;
 
-use boxlab_protocol::{Hello, PROTOCOL_VERSION, Ping, Pong, Request, frame};
+use boxlab_protocol::{Empty, Hello, PROTOCOL_VERSION, Ping, Pong, Request, frame};
 use host::Guest;
 use tokio::io::AsyncWriteExt;
 
@@ -31,6 +31,13 @@ async fn another_protocol_is_refused_with_both_versions() {
     let (_, hello) = guest.answer::<Hello>(&Request::Hello { protocol: 4711 }).await;
     let message = hello.unwrap_err().message;
     assert!(message.contains("4711") && message.contains(&PROTOCOL_VERSION.to_string()), "{message}");
+}
+
+#[tokio::test]
+async fn an_agent_that_only_serves_a_descriptor_leaves_the_machine_running() {
+    let guest = Guest::start();
+    let (_, refused) = guest.answer::<Empty>(&Request::Poweroff).await;
+    assert!(refused.unwrap_err().message.contains("does not power its machine off"));
 }
 
 #[tokio::test]

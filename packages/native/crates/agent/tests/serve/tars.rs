@@ -9,7 +9,7 @@ use boxlab_protocol::{Empty, Refusal, Request};
 use tar::{Archive, Builder, EntryType, Header};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::host::{Guest, answer};
+use crate::host::{Guest, answer, must_be_root};
 
 async fn read(guest: &Guest, path: &Path) -> Result<Vec<u8>, Refusal> {
     let (mut stream, empty) = guest.answer::<Empty>(&Request::ReadTar { path: path.to_str().unwrap().into() }).await;
@@ -33,6 +33,7 @@ fn names(archive: &[u8]) -> Vec<String> {
 
 #[tokio::test]
 async fn a_folder_goes_out_and_in_again_as_it_was() {
+    must_be_root();
     let guest = Guest::start();
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("from"), folder.path().join("to/here"));
@@ -162,5 +163,10 @@ async fn what_is_no_archive_is_refused() {
     let mut torn = hostile(&[("whole", EntryType::Regular, "")]);
     torn.truncate(514);
     let refused = write(&guest, folder.path(), &torn).await.unwrap_err();
-    assert!(refused.message.contains("whole"), "{refused}");
+    assert!(refused.message.contains("whole") && refused.message.contains("failed to write entire file"), "{refused}");
+    fs::create_dir(folder.path().join("taken")).unwrap();
+    fs::write(folder.path().join("taken/x"), "").unwrap();
+    let refused = write(&guest, folder.path(), &hostile(&[("taken", EntryType::Regular, "")])).await.unwrap_err();
+    assert!(refused.message.contains("Is a directory"), "{refused}");
+    assert_eq!(refused.errno, Some(libc::EISDIR));
 }
