@@ -19,7 +19,7 @@ export interface BoxOptions {
   readonly modules?: readonly string[]
   /** QEMU's machine type, with its properties. Default `q35`. */
   readonly machine?: 'q35' | 'pc' | 'microvm' | (string & {})
-  /** QEMU's CPU model. Default `host` under KVM, `max` under TCG. */
+  /** QEMU's CPU model. Default `host` under KVM, `max,-erms` under TCG. */
   readonly cpuModel?: string
   /** Virtual CPUs, 1 to 255. Default 1. */
   readonly cpus?: number

@@ -3,14 +3,14 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use boxlab_protocol::frame::{self, FrameError};
-use boxlab_protocol::mux::Stream;
+use boxlab_protocol::mux::{Stream, touch};
 use boxlab_protocol::{Empty, Reply};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 use crate::fault::Fault;
-use crate::serve::{refuse, touch};
+use crate::serve::refuse;
 
 /// The most that is taken at once from either side, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use boxlab_protocol::frame::{self, FrameError};
-use boxlab_protocol::mux::Stream;
+use boxlab_protocol::mux::{Stream, touch};
 use boxlab_protocol::{FileFacts, Reply};
 use tokio::io::AsyncWriteExt;
 use tokio_util::io::SyncIoBridge;
 
 use crate::console;
 use crate::fault::Fault;
-use crate::serve::{refuse, reply, touch};
+use crate::serve::{refuse, reply};
 
 /// The most that is read at once, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;

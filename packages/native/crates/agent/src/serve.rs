@@ -1,10 +1,9 @@
 //! The channel: what each stream of the host asks for, and who does it.
 
-use std::io;
 use std::sync::Arc;
 
 use boxlab_protocol::frame::{self, FrameError};
-use boxlab_protocol::mux::Stream;
+use boxlab_protocol::mux::{Stream, touch};
 use boxlab_protocol::{Hello, Module, PROTOCOL_VERSION, Ping, Pong, Refusal, Reply, Request};
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -119,10 +118,4 @@ async fn pings(mut stream: Stream) -> Result<(), FrameError> {
     }
     stream.shutdown().await?;
     Ok(())
-}
-
-/// Writes nothing, which has two uses: it acknowledges a stream, and it fails where the host dropped the stream, while
-/// a read tells the same end for that as for the end of what the host sent.
-pub async fn touch(stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-    stream.write(&[]).await.map(drop)
 }

@@ -76,12 +76,18 @@ impl AsyncWrite for Stream {
 /// Streams that may be open at once: three or four belong to one command.
 const MAX_STREAMS: usize = 1024;
 
-fn config() -> Config {
+fn config(streams: usize) -> Config {
     let mut config = Config::default();
-    config.set_max_num_streams(MAX_STREAMS);
+    config.set_max_num_streams(streams);
     // The most that slow readers can make either side hold, over all streams of a channel.
-    config.set_max_connection_receive_window(Some(MAX_STREAMS * 256 * 1024));
+    config.set_max_connection_receive_window(Some(streams * 256 * 1024));
     config
+}
+
+/// Writes nothing, which has two uses: it acknowledges a stream, and it fails where the other side dropped the stream
+/// in the middle. A read alone tells the same end for that as for the end of what was sent.
+pub async fn touch(stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    tokio::io::AsyncWriteExt::write(stream, &[]).await.map(drop)
 }
 
 /// The host's end: opens streams.
@@ -110,7 +116,7 @@ where
     T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let (asks, mut asked) = mpsc::channel::<oneshot::Sender<Result<Stream, ConnectionError>>>(16);
-    let mut connection = Connection::new(channel.compat(), config(), Mode::Client);
+    let mut connection = Connection::new(channel.compat(), config(MAX_STREAMS), Mode::Client);
     let mut waiting: Option<oneshot::Sender<Result<Stream, ConnectionError>>> = None;
     let drive = poll_fn(move |cx| {
         loop {
@@ -145,7 +151,8 @@ pub async fn serve<T>(channel: T, mut serve: impl FnMut(Stream))
 where
     T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let mut connection = Connection::new(channel.compat(), config(), Mode::Server);
+    // One stream beyond the limit ends the whole channel, so the accepting side never is the first to say no.
+    let mut connection = Connection::new(channel.compat(), config(2 * MAX_STREAMS), Mode::Server);
     while let Some(Ok(stream)) = poll_fn(|cx| connection.poll_next_inbound(cx)).await {
         serve(Stream::new(stream));
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use boxlab_protocol::mux::Stream;
+use boxlab_protocol::mux::{Stream, touch};
 use boxlab_protocol::{Empty, FileFacts, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
@@ -25,8 +25,9 @@ pub async fn read(machine: &Arc<Machine>, path: &str, limit_ms: u64) -> Result<V
         let (facts, mut stream): (FileFacts, _) = agent(&live)?.ask(&request).await?;
         let mut bytes = Vec::with_capacity(usize::try_from(facts.size).unwrap_or(0).min(1 << 28));
         stream.read_to_end(&mut bytes).await.map_err(|error| Fault::Agent(error.to_string()))?;
+        whole(&mut stream, path).await?;
         if (bytes.len() as u64) < facts.size {
-            return Err(Fault::Agent(format!("{path} ended after {} of {} bytes", bytes.len(), facts.size)));
+            return Err(torn(path));
         }
         Ok(bytes)
     };
@@ -74,10 +75,12 @@ pub async fn copy_out(machine: &Arc<Machine>, from: &str, to: &Path, limit_ms: u
     let live = machine.agent_of(NEED)?;
     let work = async {
         let (_, stream): (Empty, _) = agent(&live)?.ask(&Request::ReadTar { path: from.to_owned() }).await?;
-        let to = to.to_owned();
-        blocking(move || unpack(stream, &to)).await
+        let target = to.to_owned();
+        let (mut stream, unpacked) = blocking(move || unpack(stream, &target)).await?;
+        whole(&mut stream, from).await?;
+        unpacked
     };
-    machine.race(work, &format!("{from} to be copied to {}", to.display()), until(limit_ms)).await?
+    machine.race(work, &format!("{from} to be copied to {}", to.display()), until(limit_ms)).await
 }
 
 /// Connects to a TCP port on the guest's loopback.
@@ -95,6 +98,15 @@ fn until(limit_ms: u64) -> Option<(Instant, u64)> {
 
 fn agent(live: &Live) -> Result<&Agent, Fault> {
     live.agent.as_ref().ok_or_else(|| Fault::Agent("the box has none".to_owned()))
+}
+
+/// The end of a stream is not yet the end of what was read: the agent drops the stream where it cannot read on.
+async fn whole(stream: &mut Stream, path: &str) -> Result<(), Fault> {
+    touch(stream).await.map_err(|_| torn(path))
+}
+
+fn torn(path: &str) -> Fault {
+    Fault::Agent(format!("{path} could not be read to its end; the console tells why"))
 }
 
 fn split(to: &str) -> Result<(&Path, &Path), Fault> {
@@ -127,20 +139,26 @@ fn pack(stream: Stream, from: &Path, name: &Path, folder: bool) -> (Stream, std:
 
 /// Unpacks what the agent sends: a folder begins with an entry `.`, a file is one entry of its name. The guest is not
 /// trusted: no entry may leave the target (`unpack_in` sees to that).
-fn unpack(stream: Stream, to: &Path) -> Result<(), Fault> {
+fn unpack(stream: Stream, to: &Path) -> (Stream, Result<(), Fault>) {
+    let mut bridge = SyncIoBridge::new(stream);
+    let unpacked = unpack_entries(&mut bridge, to).and_then(|()| std::io::copy(&mut bridge, &mut std::io::sink()));
     let fault = |error: std::io::Error| Fault::HostFile { path: to.to_owned(), reason: error.to_string() };
-    let mut archive = tar::Archive::new(SyncIoBridge::new(stream));
+    (bridge.into_inner(), unpacked.map(drop).map_err(fault))
+}
+
+fn unpack_entries(from: &mut SyncIoBridge<Stream>, to: &Path) -> std::io::Result<()> {
+    let mut archive = tar::Archive::new(from);
     let mut folder = false;
-    for entry in archive.entries().map_err(fault)? {
-        let mut entry = entry.map_err(fault)?;
+    for entry in archive.entries()? {
+        let mut entry = entry?;
         entry.set_preserve_permissions(true);
-        folder |= entry.path().map_err(fault)?.as_ref() == Path::new(".");
+        folder |= entry.path()?.as_ref() == Path::new(".");
         if folder {
-            std::fs::create_dir_all(to).map_err(fault)?;
-            entry.unpack_in(to).map_err(fault)?;
+            std::fs::create_dir_all(to)?;
+            entry.unpack_in(to)?;
         } else {
-            std::fs::create_dir_all(to.parent().unwrap_or(to)).map_err(fault)?;
-            entry.unpack(to).map_err(fault)?;
+            std::fs::create_dir_all(to.parent().unwrap_or(to))?;
+            entry.unpack(to)?;
         }
     }
     Ok(())
