@@ -1,5 +1,7 @@
 // What the harness adds to the same QEMU command line, and how quick its channel into the guest is. Absolute times say
-// little on a shared host; what holds is the ratio of two arms that take turns.
+// little on a shared host; what holds is the ratio of two arms that take turns. A Linux boot under TCG takes seconds and
+// differs by a tenth from one to the next on a busy host, which no 30 pairs average away; the firmware and recording
+// parts put the same harness around a boot of a tenth of a second, and resolve a few milliseconds.
 //
 //   npm run bench -- overhead [bare] [firmware] [recording] [guest]      all parts when none is named
 //   BOXLAB_BENCH_PAIRS        pairs of a comparison, default 30 (8 or more for an interval at 99 %)

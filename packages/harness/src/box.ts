@@ -7,6 +7,7 @@ import { type ExecDefaults, type ExecOptions, type ExecResult, execCommand, plai
 import { type BoxMetrics, boxMetrics } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
+import { explainFailure } from './boot-failure.ts'
 import { bootTurn } from './boot-turn.ts'
 import { stateRoot } from './state-root.ts'
 import { markOf, type WaitStrategy } from './wait.ts'
@@ -67,6 +68,7 @@ export class Box implements AsyncDisposable {
   #ended: 'stopped' | 'failed' | undefined
   #keep = false
   #booting = false
+  #unlisten: () => void = () => {}
   #record: string | undefined
 
   /** Checks the options: a refusal is a `BoxError` with `ERR_BOX_OPTIONS` that names the option. Starts nothing. */
@@ -137,15 +139,16 @@ export class Box implements AsyncDisposable {
     // The signal goes on to kill the box after the boot: it is the box's, not the call's.
     const abort = (): void => machine.kill()
     signal?.addEventListener('abort', abort, { once: true })
+    this.#unlisten = () => signal?.removeEventListener('abort', abort)
     try {
       this.#planned = await this.#plan(machine, root, signal)
       await machine.boot(this.#planned.plan)
       machine.count('ready')
     } catch (thrown) {
-      signal?.removeEventListener('abort', abort)
       this.#keep = true
+      const error = this.#bootError(thrown, signal)
       await this.#settle()
-      throw this.#bootError(thrown, signal)
+      throw error
     }
   }
 
@@ -160,8 +163,10 @@ export class Box implements AsyncDisposable {
   }
 
   #bootError(thrown: unknown, signal: AbortSignal | undefined): unknown {
-    if (!signal?.aborted) return thrown
-    const message = thrown instanceof BoxError ? thrown.message : 'the boot was aborted'
+    if (!signal?.aborted) {
+      return thrown instanceof BoxError ? explainFailure(thrown, this.record, this.#planned) : thrown
+    }
+    const message = thrown instanceof BoxError ? thrown.summary : 'the boot was aborted'
     const details = { ...(this.#record !== undefined && { record: this.#record }) }
     return new BoxError('ERR_BOX_ABORTED', `aborted by its signal: ${message}`, details, { cause: plainReason(signal) })
   }
@@ -272,8 +277,9 @@ export class Box implements AsyncDisposable {
     await this.stop()
   }
 
-  /** Removes the record where the policy says so. */
+  /** The box is gone: lets go of the signal, and removes the record where the policy says so. */
   async #settle(): Promise<void> {
+    this.#unlisten()
     if (this.#machine?.state === 'created') this.#ended ??= 'stopped'
     const keep = this.options.record?.keep ?? 'on-failure'
     const failed = this.#keep || this.state === 'failed'

@@ -182,10 +182,7 @@ function withOutput(
   options: ExecOptions,
 ): unknown {
   if (thrown instanceof ExecError || !(thrown instanceof BoxError)) return thrown
-  const { errno, lastMark, sinceMs, exit, consoleTail, record } = thrown
-  const details = Object.fromEntries(
-    Object.entries({ errno, lastMark, sinceMs, exit, consoleTail, record }).filter(([, value]) => value !== undefined),
-  ) as BoxErrorDetails
+  const details = thrown.details()
   if (thrown.code === 'ERR_BOX_EXEC_ABORTED' && output.overflow) {
     const { code, message } = overflowError(argv, options)
     return new ExecError({ code, message }, output, details)

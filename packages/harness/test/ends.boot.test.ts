@@ -95,6 +95,7 @@ describe('the end of a box', () => {
     const { message, record } = error as Error & { record: string }
     expect(message).toMatch(/^the guest panicked while waiting for `agent-ready`: \[.*\] Kernel panic - not syncing: /)
     expect(message).toContain(`record: ${record}`)
+    expect(message).toMatch(/^ {2}likely cause: .*root/m)
     expect(readFileSync(join(record, 'console.bin'), 'utf8').includes('Call Trace:')).toBe(true)
     expect(JSON.parse(readFileSync(join(record, 'boot.json'), 'utf8'))).toMatchObject({
       outcome: 'failed',

@@ -20,6 +20,8 @@ export interface BoxErrorDetails {
   readonly consoleTail?: string
   /** The folder of the record. */
   readonly record?: string
+  /** What most likely happened and what to do about it. */
+  readonly likelyCause?: string
 }
 
 /**
@@ -36,6 +38,7 @@ export class BoxError extends Error implements BoxErrorDetails {
   declare readonly exit?: EngineExit
   declare readonly consoleTail?: string
   declare readonly record?: string
+  declare readonly likelyCause?: string
 
   constructor(code: string, message: string, details: BoxErrorDetails = {}, options?: ErrorOptions) {
     super(message, options)
@@ -43,6 +46,18 @@ export class BoxError extends Error implements BoxErrorDetails {
     Object.assign(this, details)
     // The message shows it already where it matters; a test log should not show it twice.
     if (this.consoleTail !== undefined) Object.defineProperty(this, 'consoleTail', { enumerable: false })
+  }
+
+  /** The sentence of the message, without the evidence below it. */
+  get summary(): string {
+    return this.message.split('\n', 1)[0] ?? ''
+  }
+
+  /** The details, as the constructor takes them. */
+  details(): BoxErrorDetails {
+    const { errno, lastMark, sinceMs, exit, consoleTail, record, likelyCause } = this
+    const details = { errno, lastMark, sinceMs, exit, consoleTail, record, likelyCause }
+    return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
   }
 }
 
@@ -84,6 +99,7 @@ export function describeFailure(message: string, details: BoxErrorDetails): stri
   if (details.lastMark !== undefined && details.sinceMs !== undefined) {
     lines.push(`  reached: ${details.lastMark}, ${Math.round(details.sinceMs)} ms before`)
   }
+  if (details.likelyCause !== undefined) lines.push(`  likely cause: ${details.likelyCause}`)
   if (details.record !== undefined) lines.push(`  record: ${details.record}`)
   if (details.consoleTail) {
     lines.push('  console:', ...details.consoleTail.split('\n').map((line) => `    ${line}`))

@@ -1,3 +1,7 @@
+export type { Cause, CauseEvidence, CauseId } from './cause/cause.ts'
+export type { BootEvidence, EngineExit, HostMemory } from './cause/evidence.ts'
+export { likelyCause, likelyCauses } from './cause/likely-cause.ts'
+
 export type { AsyncByteInput, ByteInput } from './input/byte-input.ts'
 export type { Diagnostic, DiagnosticName } from './input/diagnostics.ts'
 export {

@@ -32,10 +32,27 @@ export function contestReport({ pairs }: ContestResult): string {
     judge(one.ratio?.interval, BOUND_RATIO),
   ])
   const bounds = [`+${BOUND_MS} ms`, `+${Math.round((BOUND_RATIO - 1) * 100)} %`]
+  const lag = pairs.map(({ box }) => box.readyMs - box.markerMs)
+  const [p50, p95] = [percentile(lag, 50), percentile(lag, 95)]
+  const tail = p95 === undefined ? `withheld at n ${lag.length}` : short(p95)
+  const notes = [
+    `  in a box, from the marker to the caller: ${p50 === undefined ? 'withheld' : `${short(p50)} ms`} (p50; p95 ${tail})`,
+    ...judged.flatMap(({ name, shift }) => resolution(name, shift)),
+  ]
   return [
     table(['ms from spawn, p50', ...head, 'ratio', '99 % interval', ...bounds], verdicts),
+    notes.join('\n'),
     table(['what it cost, p50', ...head], cost.map(shiftCells)),
   ].join('\n\n')
+}
+
+/** How many pairs an interval as narrow as the bound would take, where this one is wider: its width goes with 1 / sqrt(n). */
+function resolution(name: string, { n, interval: found }: Shift): string[] {
+  if (!found) return []
+  const half = (found.high - found.low) / 2
+  if (half <= BOUND_MS) return []
+  const needed = Math.ceil(n * (half / BOUND_MS) ** 2)
+  return [`  ${name}: the interval is +-${short(half)} ms; this host resolves ${BOUND_MS} ms with some ${needed} pairs`]
 }
 
 function shiftCells({ name, boxMedian, plainMedian, ratioOfMedians, shift }: Comparison): string[] {

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addBoot } from './boot.ts'
 import { addDoctor } from './doctor.ts'
+import { addPs } from './ps.ts'
 import { addShow } from './show.ts'
+import { addSweep } from './sweep.ts'
 
 /**
  * The `boxlab` command line. Sets the exit code of the process: 0 done, 1 it did not work out, 2 wrong use; `doctor` has
@@ -35,6 +37,8 @@ function commandLine(): Command {
     .configureOutput({ outputError: () => {} })
   addBoot(program)
   addShow(program)
+  addPs(program)
+  addSweep(program)
   addDoctor(program)
   return program
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isGone, parseOwner } from '../owner.ts'
 import { ImageError, systemCode, throwIfAborted } from './errors.ts'
 import { acquireLock, breakStaleLock, type LockOptions } from './lock.ts'
-import { isGone, parseOwner } from './owner.ts'
 
 /** What a key is made of: plain JSON data, every fact that the made bytes depend on. */
 export type CacheInput =
@@ -126,7 +126,7 @@ async function sweep(folder: string): Promise<void> {
       continue
     }
     const owner = parseOwner(MAKING.exec(name)?.groups?.['owner'] ?? '')
-    if (owner && (await isGone(owner, await ageMs(path)))) {
+    if (owner && isGone(owner, await ageMs(path))) {
       // A child of the dead maker may still write there for a moment.
       await rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
     }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { lstat, readlink, symlink, unlink } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { currentOwner, formatOwner, isGone, type Owner, parseOwner } from '../owner.ts'
 import { ImageError, systemCode, throwIfAborted } from './errors.ts'
-import { currentOwner, formatOwner, isGone, type Owner, parseOwner } from './owner.ts'
 
 /** How long to wait for a lock, and who may end the wait early. */
 export interface LockOptions {
@@ -48,7 +48,7 @@ export async function acquireLock(path: string, options: LockOptions = {}): Prom
 export async function breakStaleLock(path: string): Promise<boolean> {
   const seen = await readLock(path)
   if (seen === undefined) return true
-  if (!(await isStale(seen))) return false
+  if (!isStale(seen)) return false
   const mark = createHash('sha256').update(seen.token).digest('hex').slice(0, 8)
   const breaking = await acquireLock(`${path}.${mark}`, { timeoutMs: 10_000 })
   try {
@@ -84,7 +84,7 @@ async function readLock(path: string): Promise<SeenLock | undefined> {
   }
 }
 
-async function isStale(seen: SeenLock): Promise<boolean> {
+function isStale(seen: SeenLock): boolean {
   const owner = ownerOf(seen.token)
   return owner === undefined || isGone(owner, seen.ageMs)
 }

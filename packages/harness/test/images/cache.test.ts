@@ -14,7 +14,7 @@ import {
   ImageError,
   kindFolder,
 } from '../../src/images/index.ts'
-import { currentOwner, formatOwner } from '../../src/images/owner.ts'
+import { currentOwner, formatOwner } from '../../src/owner.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const MAKER = join(import.meta.dirname, 'maker-process.ts')

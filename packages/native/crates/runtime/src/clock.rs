@@ -11,13 +11,19 @@ pub fn now_ns() -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
+static TSC_KHZ: OnceLock<u64> = OnceLock::new();
+
+/// The host's TSC frequency in kHz if it has been measured already.
+pub fn known_tsc_khz() -> Option<u64> {
+    TSC_KHZ.get().copied()
+}
+
 /// The host's TSC frequency in kHz, measured once against CLOCK_MONOTONIC over 40 ms.
 ///
 /// A guest under TCG reads the host's TSC, and its own calibration against the emulated PIT is racy; this value goes
 /// on its command line as `tsc_early_khz`.
 pub fn host_tsc_khz() -> u64 {
-    static KHZ: OnceLock<u64> = OnceLock::new();
-    *KHZ.get_or_init(|| {
+    *TSC_KHZ.get_or_init(|| {
         let (tsc_from, ns_from) = paired_sample();
         std::thread::sleep(Duration::from_millis(40));
         let (tsc_to, ns_to) = paired_sample();

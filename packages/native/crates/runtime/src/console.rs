@@ -34,6 +34,9 @@ pub struct Console {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// How a panic begins on the console.
+pub const PANIC_TEXT: &str = "Kernel panic - not syncing";
+
 /// The texts that set marks in every box.
 fn vocabulary() -> Vec<Pattern> {
     vec![
@@ -43,7 +46,7 @@ fn vocabulary() -> Vec<Pattern> {
         Pattern::line("init-run", "Run ", " as init process"),
         Pattern::text("agent-up", boxlab_protocol::AGENT_UP_MARKER),
         // kernel/panic.c, vpanic(): pr_emerg("Kernel panic - not syncing: %s\n").
-        Pattern::text("guest-panic", "Kernel panic - not syncing"),
+        Pattern::text("guest-panic", PANIC_TEXT),
         // agetty(8): the host name and this text.
         Pattern::text("login-prompt", " login: "),
     ]
@@ -97,6 +100,11 @@ impl Console {
         let mut kept: Vec<&str> = text.trim_end().rsplit('\n').take(lines).collect();
         kept.reverse();
         kept.join("\n")
+    }
+
+    /// The last line that holds a text.
+    pub fn last_line_with(&self, text: &str) -> Option<String> {
+        self.tail(usize::MAX).lines().rfind(|line| line.contains(text)).map(str::to_owned)
     }
 
     /// Waits until everything that the engine wrote is in the record. Call after the engine has ended.

@@ -1,10 +1,11 @@
 //! boot.json: what was asked for, of which host, with which outcome.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::clock::host_tsc_khz;
+use crate::clock::known_tsc_khz;
 use crate::fault::{Exit, Failure};
 use crate::fingerprint::Fingerprints;
 use crate::plan::{Accel, BootPlan};
@@ -22,11 +23,10 @@ pub struct BootFile {
 impl BootFile {
     /// The file of a box that has not been planned yet.
     pub fn new(box_id: &str, name: Option<&str>, start_ns: u64, started_at: &str) -> Self {
-        let pid = std::process::id();
         let mut json = json!({
             "version": RECORD_VERSION,
             "boxId": box_id,
-            "owner": { "pid": pid, "startTicks": start_ticks(pid) },
+            "owner": owner(),
             "host": host_facts(),
             "startedAt": started_at,
             "startNs": start_ns,
@@ -78,13 +78,28 @@ impl BootFile {
     /// The whole file.
     pub fn to_json(&self) -> Value {
         let mut json = self.json.clone();
-        // Not before the first write: at the time of `new` it may still be measured.
-        json["host"]["tscKhz"] = json!(host_tsc_khz());
+        // Absent while it is still being measured: no write of this file waits for that.
+        if let Some(tsc_khz) = known_tsc_khz() {
+            json["host"]["tscKhz"] = json!(tsc_khz);
+        }
         if let (Some(proved), Some(accelerator)) = (self.proved, json.get_mut("accelerator")) {
             accelerator["proved"] = json!(proved);
         }
         json
     }
+}
+
+/// This process, named so that no other one is ever meant: by its pid in its namespace, its start, the host's boot.
+fn owner() -> Value {
+    let pid = std::process::id();
+    let mut owner = json!({ "pid": pid, "startTicks": start_ticks(pid) });
+    if let Ok(namespace) = std::fs::metadata("/proc/self/ns/pid") {
+        owner["pidNamespace"] = json!(namespace.ino());
+    }
+    if let Ok(boot_id) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") {
+        owner["bootId"] = json!(boot_id.trim());
+    }
+    owner
 }
 
 /// Facts about this host that numbers depend on.

@@ -12,9 +12,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::agent::{Agent, ClockSample};
-use crate::board::{Board, Mark, Source};
+use crate::board::{Board, Clock, Mark, Source};
 use crate::clock::now_ns;
-use crate::console::Console;
+use crate::console::{Console, PANIC_TEXT};
 use crate::engine::{Channels, Engine, engine_of};
 use crate::fault::{Exit, Failure, Fault};
 use crate::fingerprint;
@@ -124,6 +124,7 @@ impl Machine {
             commands: AtomicU64::new(0),
             exec_errors: AtomicU64::new(0),
         });
+        machine.write_file();
         machine.board.now("folder-ready");
         registry::created(&machine);
         Ok(machine)
@@ -189,6 +190,8 @@ impl Machine {
         }
         let console = Console::start(console, &self.record, &self.board, &plan.console_marks)?;
         self.edit_file(|file| file.planned(&plan, &binary, &argv));
+        // Before the fork: whoever finds an engine without an owner needs to know whose it was.
+        self.write_file();
         self.board.now("plan-ready");
         let dir = self.record.dir().to_owned();
         let launched = launch(Launch { binary, argv, inherit, log: self.record.engine_log()?, dir })?;
@@ -202,7 +205,6 @@ impl Machine {
         if self.killed.load(Ordering::SeqCst) {
             live.process.kill();
         }
-        self.write_file();
         Ok(live)
     }
 
@@ -318,9 +320,10 @@ impl Machine {
         if self.killed.load(Ordering::SeqCst) {
             return Fault::Killed { waited };
         }
-        if let Some(mark) = self.board.find("guest-panic") {
-            let line = mark.detail.as_ref().and_then(|detail| detail["line"].as_str());
-            return Fault::Panic { waited, line: line.unwrap_or("pvpanic told so").to_owned() };
+        if self.board.find("guest-panic").is_some() {
+            // The mark may have been set before its line was whole.
+            let line = self.live().and_then(|live| live.console.last_line_with(PANIC_TEXT));
+            return Fault::Panic { waited, line: line.unwrap_or_else(|| "pvpanic told so".to_owned()) };
         }
         if self.board.find("guest-reset").is_some() {
             return Fault::Reset { waited };
@@ -373,7 +376,8 @@ impl Machine {
 
     /// A fault with what this box knows about its circumstances.
     pub fn failure(&self, fault: &Fault) -> Failure {
-        let last = self.board.since(0).into_iter().rfind(|mark| !AFTERMATH.contains(&mark.mark.as_str()));
+        let told = |mark: &Mark| mark.clock == Clock::Host && !AFTERMATH.contains(&mark.mark.as_str());
+        let last = self.board.since(0).into_iter().rfind(told);
         let mut failure = Failure::from(fault);
         failure.since_ms = last.as_ref().map(|mark| now_ns().saturating_sub(mark.at_ns) as f64 / 1e6);
         failure.last_mark = last.map(|mark| mark.mark);

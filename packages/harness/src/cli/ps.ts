@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { stateRoot } from '../state-root.ts'
+import { listBoxes } from '../sweep/list-boxes.ts'
+import { renderBoxes } from '../sweep/render-sweep.ts'
+
+interface PsFlags {
+  readonly all?: boolean
+  readonly json?: boolean
+}
+
+/** Adds `boxlab ps`: the boxes that run, and those whose owner died. */
+export function addPs(program: Command): void {
+  program
+    .command('ps')
+    .description('Lists the boxes of all processes that run, and those that a dead process left.')
+    .option('--all', 'also those that have ended and whose record was kept')
+    .option('--json', 'print the list as JSON')
+    .addHelpText(
+      'after',
+      `
+States:
+  running   its owner lives; without an engine it is being prepared or is just ending
+  starting  its record was just begun
+  orphaned  its owner is gone: \`boxlab sweep\` ends it
+  unknown   whether its owner lives cannot be told from here
+  stopped, failed, killed  it has ended and its record was kept (--all)
+
+Environment:
+  BOXLAB_HOME   whose records are looked at, default ~/.cache/boxlab; a record that was put elsewhere is not listed
+`,
+    )
+    .action(({ all = false, json = false }: PsFlags) => {
+      try {
+        ps(stateRoot(), all, json)
+      } catch (error) {
+        process.stderr.write(`boxlab: ${error instanceof Error ? error.message : String(error)}\n`)
+        process.exitCode = 1
+      }
+    })
+}
+
+function ps(root: string, all: boolean, json: boolean): void {
+  const boxes = listBoxes(root, { all })
+  const none = `no box runs, and none was left behind${all ? ' or kept' : ''}, in ${join(root, 'records')}\n`
+  const report = { format: 'boxlab-ps', version: 1, root, boxes }
+  if (json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+  else process.stdout.write(boxes.length === 0 ? none : renderBoxes(boxes))
+}
