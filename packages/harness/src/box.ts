@@ -67,7 +67,7 @@ export class Box implements AsyncDisposable {
   #planned: Planned | undefined
   #ended: 'stopped' | 'failed' | undefined
   #keep = false
-  #booting = false
+  #booting: Promise<void> | undefined
   #unlisten: () => void = () => {}
   #record: string | undefined
 
@@ -114,8 +114,8 @@ export class Box implements AsyncDisposable {
       throw new BoxError('ERR_BOX_STATE', `the box is ${this.state}; a box boots once, make a new one`)
     }
     if (this.#booting) throw new BoxError('ERR_BOX_STATE', 'the box waits for its turn to boot; a box boots once')
-    this.#booting = true
-    await bootTurn(() => this.#boot(signal))
+    this.#booting = bootTurn(() => this.#boot(signal))
+    await this.#booting
     return this
   }
 
@@ -263,6 +263,8 @@ export class Box implements AsyncDisposable {
     }
     if (machine.state === 'running') machine.count('stop-begin')
     const stopped = await machine.stop()
+    // A boot that this ended has the record's last word; its error is its caller's.
+    await this.#booting?.catch(() => {})
     await this.#settle()
     return stopped
   }
