@@ -154,6 +154,14 @@ describe('a bare box', () => {
     expect(results.map(({ stdout }) => stdout.toString())).toEqual(results.map((_, index) => `number ${index}\n`))
   })
 
+  test('a box takes command after command: what has ended holds no stream', async () => {
+    // Four streams each: were they held until a garbage collection, the 2048 of a channel would be used up.
+    for (let round = 0; round < 30; round += 1) {
+      const results = await Promise.all(Array.from({ length: 20 }, () => box.exec(['true'])))
+      expect(results.every(({ exitCode }) => exitCode === 0)).toBe(true)
+    }
+  })
+
   test('files are read and written byte by byte, with modes', async () => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 13) & 0xff))
     await box.files.write('/srv/deep/data.bin', bytes, { mode: 0o640 })

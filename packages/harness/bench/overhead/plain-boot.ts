@@ -18,12 +18,13 @@ const LIMIT_MS = 120_000
  * goes into a file, nobody is at the monitor. Each device stays; the agent's port has a socket pair that nobody writes to.
  */
 export function plainArguments(argv: readonly string[], consoleFile: string): string[] {
+  const pipe = argv.indexOf('-add-fd')
   const replaced = argv
-    .filter((argument) => argument !== '-S')
+    .filter((argument, index) => argument !== '-S' && (pipe < 0 || index < pipe || index > pipe + 1))
     .map((argument) =>
       argument
         .replace(/^socket,id=qmp,fd=\d+$/, 'null,id=qmp')
-        .replace(/^socket,id=console,fd=\d+$/, `file,id=console,path=${consoleFile}`)
+        .replace(/^file,id=console,path=.*$/, `file,id=console,path=${consoleFile}`)
         .replace(/^socket,id=agent,fd=\d+$/, 'socket,id=agent,fd=3'),
     )
   const left = replaced.find((argument) => /fd=(?!3$)/.test(argument))

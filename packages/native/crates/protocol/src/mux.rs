@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures::future::poll_fn;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt, TokioAsyncReadCompatExt};
 use yamux::{Config, Connection, ConnectionError, Mode};
 
@@ -16,6 +16,8 @@ use yamux::{Config, Connection, ConnectionError, Mode};
 pub struct Stream {
     inner: Compat<yamux::Stream>,
     wakers: Arc<BothWakers>,
+    /// The place among [`OPEN_AT_ONCE`] that a stream of the host's takes until it is dropped.
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 /// Reading a yamux stream also sends (window updates), through a queue that remembers one waker only: of two tasks
@@ -38,7 +40,7 @@ impl Wake for BothWakers {
 
 impl Stream {
     fn new(stream: yamux::Stream) -> Self {
-        Self { inner: stream.compat(), wakers: Arc::default() }
+        Self { inner: stream.compat(), wakers: Arc::default(), _place: None }
     }
 
     fn poll_with<T>(
@@ -73,8 +75,12 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Streams that may be open at once: three or four belong to one command.
-const MAX_STREAMS: usize = 1024;
+/// Streams that the host opens at once; one more waits. Three or four belong to one command.
+const OPEN_AT_ONCE: usize = 2048;
+
+/// What the multiplexer takes. A stream beyond it would end the channel, and a dropped stream counts until the
+/// multiplexer has seen to it: hence the distance to [`OPEN_AT_ONCE`].
+const MAX_STREAMS: usize = 4096;
 
 fn config(streams: usize) -> Config {
     let mut config = Config::default();
@@ -94,6 +100,7 @@ pub async fn touch(stream: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
 #[derive(Debug, Clone)]
 pub struct Opener {
     asks: mpsc::Sender<oneshot::Sender<Result<Stream, ConnectionError>>>,
+    places: Arc<Semaphore>,
 }
 
 /// The channel ended.
@@ -102,11 +109,13 @@ pub struct Opener {
 pub struct ChannelEnded;
 
 impl Opener {
-    /// Opens a stream; the other side learns of it with the first bytes.
+    /// Opens a stream; the other side learns of it with the first bytes. Waits while too many are open.
     pub async fn open(&self) -> Result<Stream, ChannelEnded> {
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| ChannelEnded)?;
         let (answer, answered) = oneshot::channel();
         self.asks.send(answer).await.map_err(|_| ChannelEnded)?;
-        answered.await.map_err(|_| ChannelEnded)?.map_err(|_| ChannelEnded)
+        let stream = answered.await.map_err(|_| ChannelEnded)?.map_err(|_| ChannelEnded)?;
+        Ok(Stream { _place: Some(place), ..stream })
     }
 }
 
@@ -143,7 +152,7 @@ where
             }
         }
     });
-    (Opener { asks }, drive)
+    (Opener { asks, places: Arc::new(Semaphore::new(OPEN_AT_ONCE)) }, drive)
 }
 
 /// Runs the agent's end: calls `serve` for each stream the host opens, until the channel ends.
@@ -198,6 +207,31 @@ mod tests {
             task.await.unwrap();
         }
         drop(stalled);
+    }
+
+    #[tokio::test]
+    async fn more_streams_than_may_be_open_wait_for_their_turn_and_the_channel_lives() {
+        let (left, right) = tokio::io::duplex(1 << 16);
+        let (opener, drive) = host(left);
+        tokio::spawn(drive);
+        tokio::spawn(serve(right, |mut stream| {
+            tokio::spawn(async move {
+                touch(&mut stream).await.unwrap();
+                let mut byte = [0];
+                while stream.read(&mut byte).await.unwrap_or(0) > 0 {}
+            });
+        }));
+        let mut open = Vec::new();
+        for round in 0..3 * OPEN_AT_ONCE {
+            let mut stream = opener.open().await.unwrap();
+            stream.write_all(b"x").await.unwrap();
+            open.push(stream);
+            if open.len() == OPEN_AT_ONCE {
+                let waiting = tokio::time::timeout(std::time::Duration::from_millis(20), opener.open()).await;
+                assert!(waiting.is_err(), "round {round}");
+                open.drain(..OPEN_AT_ONCE / 2);
+            }
+        }
     }
 
     #[tokio::test]

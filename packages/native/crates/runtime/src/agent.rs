@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::net::UnixStream;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::board::{Board, Mark, Source};
 use crate::clock::now_ns;
@@ -24,6 +25,7 @@ const CLOCK_PINGS: u64 = 8;
 pub struct Agent {
     opener: Opener,
     next_id: std::sync::Arc<AtomicU64>,
+    opening: std::sync::Arc<Mutex<()>>,
 }
 
 /// One exchange of clocks, in nanoseconds.
@@ -45,12 +47,18 @@ impl Agent {
         let stream = prepared.map_err(|error| Fault::Agent(error.to_string()))?;
         let (opener, drive) = mux::host(stream);
         tokio::spawn(drive);
-        Ok(Self { opener, next_id: std::sync::Arc::new(AtomicU64::new(1)) })
+        Ok(Self { opener, next_id: std::sync::Arc::new(AtomicU64::new(1)), opening: std::sync::Arc::default() })
     }
 
     /// An id that no other command on this channel has.
     pub fn next_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The turn to open several streams that belong together. Without it, commands that have some of theirs could each
+    /// wait for the rest of them for ever, where streams are scarce.
+    pub async fn opening(&self) -> MutexGuard<'_, ()> {
+        self.opening.lock().await
     }
 
     /// Opens a stream and says what it is for.

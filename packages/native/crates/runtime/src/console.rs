@@ -1,8 +1,7 @@
 //! Takes the console's bytes in a thread of its own, stamps each read, keeps them, and sets marks.
 
 use std::collections::VecDeque;
-use std::io::Read;
-use std::os::unix::net::UnixStream;
+use std::io::{PipeReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -55,7 +54,7 @@ fn vocabulary() -> Vec<Pattern> {
 impl Console {
     /// Starts the thread; it ends when the engine closes its side.
     pub fn start(
-        mut stream: UnixStream,
+        mut stream: PipeReader,
         record: &Arc<Record>,
         board: &Arc<Board>,
         marks: &[ConsoleMark],

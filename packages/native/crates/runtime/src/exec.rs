@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use crate::agent::agent_fault;
+use crate::agent::{agent_fault, reply};
 use crate::fault::Fault;
 use crate::machine::Machine;
 use crate::registry;
@@ -108,6 +108,7 @@ async fn start(machine: &Arc<Machine>, request: ExecRequest) -> Result<Running, 
     let ExecRequest { argv, env, cwd, user, pty: size, .. } = request;
     // All four streams are on their way before the first answer is waited for: one round trip in all.
     let open = async {
+        let turn = agent.opening().await;
         let stdin = agent.open(&Request::Attach { exec: id, stream: Stdio::Stdin }).await?;
         let stdout = agent.open(&Request::Attach { exec: id, stream: Stdio::Stdout }).await?;
         let stderr = match pty {
@@ -115,23 +116,28 @@ async fn start(machine: &Arc<Machine>, request: ExecRequest) -> Result<Running, 
             false => Some(agent.open(&Request::Attach { exec: id, stream: Stdio::Stderr }).await?),
         };
         let request = Request::Exec(Exec { id, argv, env, cwd, user, pty: size });
-        let (started, control): (Started, Stream) = agent.ask(&request).await?;
+        let mut control = agent.open(&request).await?;
+        drop(turn);
+        let started: Started = reply(&mut control).await?;
         Ok((stdin, stdout, stderr, started, control))
     };
     let waited = format!("`{command}` to start");
     let (stdin, stdout, stderr, started, control) = machine.race(open, &waited, Some((deadline, limit_ms))).await?;
+    let wrap = |stream| Arc::new(ByteStream::one_way(Arc::clone(machine), stream));
+    let (stdin, stdout, stderr) = (wrap(stdin), wrap(stdout), stderr.map(wrap));
     let (orders, taken) = mpsc::unbounded_channel();
     let (ended, end) = watch::channel(None);
-    let watcher = Arc::clone(machine);
+    let (watcher, input) = (Arc::clone(machine), Arc::clone(&stdin));
     tokio::spawn(async move {
         let outcome = watch_command(&watcher, control, taken, &command, (deadline, limit_ms)).await;
         if outcome.is_err() {
             registry::exec_failed(&watcher);
         }
         ended.send_replace(Some(outcome));
+        // Nobody reads it any more. The outputs end by themselves, for those who still read them.
+        input.close().await;
     });
-    let wrap = |stream| Arc::new(ByteStream::new(Arc::clone(machine), stream));
-    Ok(Running { pid: started.pid, stdin: wrap(stdin), stdout: wrap(stdout), stderr: stderr.map(wrap), orders, end })
+    Ok(Running { pid: started.pid, stdin, stdout, stderr, orders, end })
 }
 
 /// Waits for the end of a command. Leaving drops the control stream, on which the agent kills the process group.

@@ -88,7 +88,7 @@ pub async fn dial(machine: &Arc<Machine>, port: u16, limit_ms: u64) -> Result<By
     let live = machine.agent_of("a connection needs a running box with an agent")?;
     let work = async { agent(&live)?.ask::<Empty>(&Request::Dial { port }).await };
     let (_, stream) = machine.race(work, &format!("a connection to port {port}"), until(limit_ms)).await?;
-    Ok(ByteStream::new(Arc::clone(machine), stream))
+    Ok(ByteStream::two_way(Arc::clone(machine), stream))
 }
 
 /// The deadline of a transfer that begins now.

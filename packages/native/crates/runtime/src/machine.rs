@@ -179,7 +179,8 @@ impl Machine {
 
     fn launch(self: &Arc<Self>, plan: BootPlan, engine: &dyn Engine) -> Result<Arc<Live>, Fault> {
         let pair = || UnixStream::pair().map_err(|error| Fault::Plan(format!("no socket pair: {error}")));
-        let ((qmp, qmp_end), (console, console_end), (channel, channel_end)) = (pair()?, pair()?, pair()?);
+        let ((qmp, qmp_end), (channel, channel_end)) = (pair()?, pair()?);
+        let (console, console_end) = std::io::pipe().map_err(|error| Fault::Plan(format!("no pipe: {error}")))?;
         let channels =
             Channels { qmp: qmp_end.as_raw_fd(), console: console_end.as_raw_fd(), agent: channel_end.as_raw_fd() };
         let argv = engine.arguments(&plan, &self.id, channels);

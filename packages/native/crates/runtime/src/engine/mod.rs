@@ -13,7 +13,7 @@ pub use qemu::Qemu;
 pub struct Channels {
     /// The control protocol.
     pub qmp: RawFd,
-    /// The first serial port.
+    /// What the first serial port prints: the writing end of a pipe.
     pub console: RawFd,
     /// The agent's port.
     pub agent: RawFd,

@@ -46,7 +46,10 @@ impl Engine for Qemu {
         argv.pair("-cpu", &plan.cpu_model).pair("-smp", plan.cpus.to_string());
         argv.pair("-m", format!("{}M", plan.memory_mib));
         argv.pair("-chardev", format!("socket,id=qmp,fd={}", channels.qmp)).pair("-mon", "chardev=qmp,mode=control");
-        argv.pair("-chardev", format!("socket,id=console,fd={}", channels.console));
+        // A pipe, not a socket: the port hands over byte by byte, and each byte that waits in a socket is a packet of
+        // its own. Some 277 of them fill its buffer, and then the guest waits for the reader.
+        argv.pair("-add-fd", format!("fd={},set=1,opaque=console", channels.console));
+        argv.pair("-chardev", "file,id=console,path=/dev/fdset/1,append=on");
         // Boards have their first serial port built in (microvm) or take it from here (q35, pc).
         argv.pair("-serial", "chardev:console");
         if let Some(firmware) = &plan.firmware {
@@ -167,7 +170,8 @@ mod tests {
             line(&plan(serde_json::json!({}))),
             "-name boxlab-b1 -nodefaults -no-user-config -no-reboot -S -display none -machine q35 -accel tcg -cpu max \
              -smp 2 -m 512M -chardev socket,id=qmp,fd=10 -mon chardev=qmp,mode=control \
-             -chardev socket,id=console,fd=11 -serial chardev:console -kernel /k -initrd /i \
+             -add-fd fd=11,set=1,opaque=console -chardev file,id=console,path=/dev/fdset/1,append=on \
+             -serial chardev:console -kernel /k -initrd /i \
              -append console=ttyS0 a=b,c -chardev socket,id=agent,fd=12 -device virtio-serial-pci,id=serial0 \
              -device virtserialport,id=agent0,bus=serial0.0,chardev=agent,name=boxlab.agent.0 \
              -device pvpanic-pci,id=pvpanic0 -object rng-random,id=random,filename=/dev/urandom \
