@@ -1,5 +1,7 @@
 //! One box in this process, from its record folder to the end of its engine.
 
+mod race;
+
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -12,9 +14,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::agent::{Agent, ClockSample};
-use crate::board::{Board, Clock, Mark, Source};
+use crate::board::{Board, Mark, Source};
 use crate::clock::now_ns;
-use crate::console::{Console, PANIC_TEXT};
+use crate::console::Console;
 use crate::engine::{Channels, Engine, engine_of};
 use crate::fault::{Exit, Failure, Fault};
 use crate::fingerprint;
@@ -26,8 +28,6 @@ use crate::record::Record;
 use crate::registry;
 use crate::spawn::{Launch, find_program, launch};
 
-/// How long an engine whose guest panicked may take to end by itself, so that the whole oops is on the console.
-const PANIC_GRACE: Duration = Duration::from_millis(500);
 /// How long a killed engine may take to be gone. SIGKILL is not refused; this bounds a sick host.
 const KILL_GRACE: Duration = Duration::from_secs(5);
 /// For all pings of one call: each takes well under a millisecond.
@@ -265,85 +265,6 @@ impl Machine {
         self.exit.send_replace(Some(exit));
     }
 
-    /// Runs a future against the end of the engine, a panic of the guest, and a deadline.
-    pub async fn race<T>(
-        &self,
-        work: impl Future<Output = Result<T, Fault>>,
-        waited: &str,
-        deadline: Option<(Instant, u64)>,
-    ) -> Result<T, Fault> {
-        let bound = async {
-            match deadline {
-                Some((deadline, limit_ms)) => {
-                    tokio::time::sleep_until(deadline).await;
-                    limit_ms
-                }
-                None => std::future::pending().await,
-            }
-        };
-        let mut exit = self.exit.subscribe();
-        // How long the end may take to become known, and what to say when it does not come.
-        let (grace, otherwise) = tokio::select! {
-            done = work => match done {
-                // A channel that breaks because the engine ended has that end as its reason.
-                Err(broken @ (Fault::Qmp { .. } | Fault::Agent(_))) => (Duration::from_millis(200), Some(broken)),
-                done => return done,
-            },
-            _ = exit.wait_for(Option::is_some) => (Duration::ZERO, None),
-            _ = self.board.wait("guest-panic") => (PANIC_GRACE, None),
-            limit_ms = bound => return Err(self.timeout(waited, limit_ms)),
-        };
-        let ended = self.dies(&mut self.exit.subscribe(), grace).await;
-        if let (false, Some(broken)) = (ended, otherwise) {
-            return Err(broken);
-        }
-        Err(self.why_ended(waited))
-    }
-
-    async fn dies(&self, exit: &mut watch::Receiver<Option<Exit>>, grace: Duration) -> bool {
-        tokio::time::timeout(grace, exit.wait_for(Option::is_some)).await.is_ok()
-    }
-
-    fn timeout(&self, waited: &str, limit_ms: u64) -> Fault {
-        let hint = match self.board.last() {
-            Some(mark) => {
-                let since_ms = now_ns().saturating_sub(mark.at_ns) / 1_000_000;
-                format!("; the last mark was `{}`, {since_ms} ms before", mark.mark)
-            }
-            None => String::new(),
-        };
-        Fault::Timeout { waited: waited.to_owned(), limit_ms, hint }
-    }
-
-    /// Why the engine is gone, or why its guest is of no use any more.
-    pub fn why_ended(&self, waited: &str) -> Fault {
-        let waited = waited.to_owned();
-        if self.killed.load(Ordering::SeqCst) {
-            return Fault::Killed { waited };
-        }
-        if self.board.find("guest-panic").is_some() {
-            // The mark may have been set before its line was whole.
-            let line = self.live().and_then(|live| live.console.last_line_with(PANIC_TEXT));
-            return Fault::Panic { waited, line: line.unwrap_or_else(|| "pvpanic told so".to_owned()) };
-        }
-        if self.board.find("guest-reset").is_some() {
-            return Fault::Reset { waited };
-        }
-        if self.board.find("guest-shutdown").is_some() {
-            return Fault::PoweredOff { waited };
-        }
-        let how = self.exit().map_or_else(|| "unknown".to_owned(), |exit| exit.to_string());
-        Fault::EngineExited { how, waited, words: self.engine_words() }
-    }
-
-    fn engine_words(&self) -> String {
-        let log = std::fs::read(self.record.dir().join("engine.log")).unwrap_or_default();
-        let text = String::from_utf8_lossy(&log);
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        let tail = &lines[lines.len().saturating_sub(3)..];
-        if tail.is_empty() { String::new() } else { format!("; it said: {}", tail.join(" | ")) }
-    }
-
     /// Ends a boot: the engine is killed, the record says why, and the evidence goes into the failure.
     async fn fail(&self, fault: &Fault) -> Failure {
         let mut failure = self.failure(fault);
@@ -373,19 +294,6 @@ impl Machine {
         self.state.send_replace(State::Failed);
         self.write_file();
         registry::failed();
-    }
-
-    /// A fault with what this box knows about its circumstances.
-    pub fn failure(&self, fault: &Fault) -> Failure {
-        let told = |mark: &Mark| mark.clock == Clock::Host && !AFTERMATH.contains(&mark.mark.as_str());
-        let last = self.board.since(0).into_iter().rfind(told);
-        let mut failure = Failure::from(fault);
-        failure.since_ms = last.as_ref().map(|mark| now_ns().saturating_sub(mark.at_ns) as f64 / 1e6);
-        failure.last_mark = last.map(|mark| mark.mark);
-        failure.exit = self.exit();
-        failure.console_tail = self.console_tail();
-        failure.record = Some(self.record.dir().to_owned());
-        failure
     }
 
     /// Kills the box at once and returns when its process is gone. Safe to call in any state, any number of times.
@@ -479,6 +387,3 @@ impl Machine {
         self.record.replace("boot.json", &file.to_json());
     }
 }
-
-/// Marks that tell of the end, not of how far the boot came.
-const AFTERMATH: [&str; 4] = ["engine-exit", "guest-panic", "guest-reset", "guest-shutdown"];
