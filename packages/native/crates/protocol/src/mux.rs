@@ -84,9 +84,10 @@ const MAX_STREAMS: usize = 4096;
 
 fn config(streams: usize) -> Config {
     let mut config = Config::default();
-    config.set_max_num_streams(streams);
-    // The most that slow readers can make either side hold, over all streams of a channel.
+    // The most that slow readers can make either side hold, over all streams of a channel. It comes first: each setting
+    // is held against the other at once.
     config.set_max_connection_receive_window(Some(streams * 256 * 1024));
+    config.set_max_num_streams(streams);
     config
 }
 
