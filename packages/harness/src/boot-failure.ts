@@ -1,26 +1,28 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { BoxError, describeFailure } from '@boxlab/native'
 import { likelyCause } from '@boxlab/probes'
-import type { Planned } from './plan.ts'
 
 /** As much of a console's end as causes are looked for in. */
 const consoleTailBytes = 1024 * 1024
 
+/** What of a box its error does not know. */
+export interface FailedBox {
+  /** The folder of its record. */
+  readonly record: string
+  readonly memoryMib?: number | undefined
+  readonly accelerator?: { readonly asked: string; readonly proved?: string } | undefined
+}
+
 /** Adds the likely cause of a failed boot to its error, from the record and the plan. Without one the error stays. */
-export function explainFailure(error: BoxError, record: string, planned: Planned | undefined): BoxError {
-  const { code, message, errno, lastMark, sinceMs, exit } = error
-  const plan = planned?.plan
-  const proved = provedAccelerator(record)
+export function explainFailure(error: BoxError, { record, memoryMib, accelerator }: FailedBox): BoxError {
+  const { code, message } = error
   const cause = likelyCause({
+    ...error.details(),
     code,
     message,
-    ...(errno !== undefined && { errno }),
-    ...(lastMark !== undefined && { lastMark }),
-    ...(sinceMs !== undefined && { sinceMs }),
-    ...(exit && { exit }),
-    ...(plan && { memoryMib: plan.memoryMib }),
-    ...(plan && { accelerator: { asked: plan.engine.asked, ...(proved !== undefined && { proved }) } }),
+    ...(memoryMib !== undefined && { memoryMib }),
+    ...(accelerator && { accelerator }),
     ...textOf('console', join(record, 'console.bin')),
     ...textOf('engineLog', join(record, 'engine.log')),
   })
@@ -44,14 +46,5 @@ function textOf<Name extends string>(name: Name, path: string): { readonly [key 
     }
   } catch {
     return {}
-  }
-}
-
-function provedAccelerator(record: string): string | undefined {
-  try {
-    const boot = JSON.parse(readFileSync(join(record, 'boot.json'), 'utf8')) as { accelerator?: { proved?: string } }
-    return boot.accelerator?.proved
-  } catch {
-    return undefined
   }
 }

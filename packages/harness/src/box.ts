@@ -164,7 +164,9 @@ export class Box implements AsyncDisposable {
 
   #bootError(thrown: unknown, signal: AbortSignal | undefined): unknown {
     if (!signal?.aborted) {
-      return thrown instanceof BoxError ? explainFailure(thrown, this.record, this.#planned) : thrown
+      if (!(thrown instanceof BoxError)) return thrown
+      const { accelerator } = this.info()
+      return explainFailure(thrown, { record: this.record, memoryMib: this.#planned?.plan.memoryMib, accelerator })
     }
     const message = thrown instanceof BoxError ? thrown.summary : 'the boot was aborted'
     const details = { ...(this.#record !== undefined && { record: this.#record }) }
