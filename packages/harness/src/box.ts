@@ -1,16 +1,30 @@
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { BoxError, type BoxState, Machine, type MarkLine, type RunningCommand, type Stopped } from '@boxlab/native'
+import {
+  BoxError,
+  type BoxState,
+  Machine,
+  type MarkLine,
+  type RunningCommand,
+  type Stopped,
+  type Turn,
+} from '@boxlab/native'
+import { bootedBy } from './booted-by.ts'
 import { checkOptions } from './check-options.ts'
 import { type ExecDefaults, type ExecOptions, type ExecResult, execCommand, plainReason, spawnCommand } from './exec.ts'
+import { explainFailure } from './failure/explain-failure.ts'
+import { type HostBefore, hostBefore } from './failure/host-memory.ts'
+import { bootInTurn } from './ledger/index.ts'
 import { type BoxMetrics, boxMetrics } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
-import { explainFailure } from './boot-failure.ts'
-import { bootTurn } from './boot-turn.ts'
 import { stateRoot } from './state-root.ts'
-import { markOf, type WaitStrategy } from './wait.ts'
+import { sweepSoon } from './sweep/index.ts'
+import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
+
+/** After these there is no guest to ask any more. */
+const lostBy = new Set(['ERR_BOX_ENGINE_EXITED', 'ERR_BOX_PANIC', 'ERR_BOX_RESET', 'ERR_BOX_POWERED_OFF'])
 
 /** What is known of a box without asking its guest. */
 export interface BoxInfo {
@@ -68,8 +82,13 @@ export class Box implements AsyncDisposable {
   #ended: 'stopped' | 'failed' | undefined
   #keep = false
   #booting: Promise<void> | undefined
+  /** Ends the wait for a turn. */
+  readonly #leaving: AbortController = new AbortController()
   #unlisten: () => void = () => {}
   #record: string | undefined
+  #host: HostBefore | undefined
+  /** Why it is of no use any more, and the test that saw it first. */
+  #lost: { readonly why: string; readonly test?: string | undefined } | undefined
 
   /** Checks the options: a refusal is a `BoxError` with `ERR_BOX_OPTIONS` that names the option. Starts nothing. */
   constructor(options: BoxOptions = {}) {
@@ -83,12 +102,16 @@ export class Box implements AsyncDisposable {
     }
     const limit = ({ timeoutMs }: TransferOptions = {}): number => timeoutMs ?? this.#defaults.execMs
     this.files = {
-      read: async (path, transfer) => this.machine.readFile(path, limit(transfer)),
+      read: async (path, transfer) => this.#ask('command', (machine) => machine.readFile(path, limit(transfer))),
       write: async (path, content, transfer) => {
-        await this.machine.writeFile(path, Buffer.from(content as string), transfer?.mode ?? 0o644, limit(transfer))
+        const bytes = Buffer.from(content as string)
+        const mode = transfer?.mode ?? 0o644
+        await this.#ask('command', (machine) => machine.writeFile(path, bytes, mode, limit(transfer)))
       },
-      copyIn: async (from, to, transfer) => this.machine.copyIn(resolve(from), to, limit(transfer)),
-      copyOut: async (from, to, transfer) => this.machine.copyOut(from, resolve(to), limit(transfer)),
+      copyIn: async (from, to, transfer) =>
+        this.#ask('command', (machine) => machine.copyIn(resolve(from), to, limit(transfer))),
+      copyOut: async (from, to, transfer) =>
+        this.#ask('command', (machine) => machine.copyOut(from, resolve(to), limit(transfer))),
     }
   }
 
@@ -99,7 +122,7 @@ export class Box implements AsyncDisposable {
   }
 
   get state(): BoxState {
-    return this.#ended ?? this.#machine?.state ?? 'created'
+    return this.#ended ?? this.#machine?.state ?? (this.#booting ? 'booting' : 'created')
   }
 
   /** The folder of its record: written while the box lives, kept after it by `record.keep`. */
@@ -108,47 +131,73 @@ export class Box implements AsyncDisposable {
     throw new BoxError('ERR_BOX_STATE', `the box is ${this.state}; it has a record once it boots`)
   }
 
-  /** Boots, and resolves when the box is ready. On any error nothing is left but the record. */
+  /**
+   * Boots in turn with all boxes of this user on this host (`limitHost`), and resolves when the box is ready. On any error
+   * nothing is left but the record.
+   */
   async boot({ signal = this.options.signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<this> {
-    if (this.state !== 'created' || this.#machine) {
+    if (this.state !== 'created') {
       throw new BoxError('ERR_BOX_STATE', `the box is ${this.state}; a box boots once, make a new one`)
     }
-    if (this.#booting) throw new BoxError('ERR_BOX_STATE', 'the box waits for its turn to boot; a box boots once')
-    this.#booting = bootTurn(() => this.#boot(signal))
-    await this.#booting
+    this.#booting = this.#bootInTurn(signal)
+    try {
+      await this.#booting
+    } catch (thrown) {
+      const error = thrown as Error
+      this.#lose(error instanceof BoxError ? error.summary : error.message)
+      throw thrown
+    }
     return this
   }
 
-  async #boot(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#ended) throw new BoxError('ERR_BOX_KILLED', 'the box was stopped before it booted')
-    if (signal?.aborted) {
-      this.#ended = 'failed'
-      throw new BoxError(
-        'ERR_BOX_ABORTED',
-        'the box was not booted: its signal had aborted',
-        {},
-        { cause: plainReason(signal) },
-      )
+  async #bootInTurn(signal: AbortSignal | undefined): Promise<void> {
+    const { name, memoryMib = 512, cpus = 1, timeouts } = this.options
+    const by = bootedBy()
+    const claim = { want: 'box', id: this.id, label: name ?? by?.test ?? by?.file, memoryMib, cpus } as const
+    const either = signal ? AbortSignal.any([signal, this.#leaving.signal]) : this.#leaving.signal
+    const turn = { root: stateRoot(), signal: either, timeoutMs: timeouts?.turnMs ?? 600_000 }
+    let began = false
+    try {
+      await bootInTurn(claim, turn, async (taken) => {
+        began = true
+        await this.#boot(signal, taken)
+      })
+    } catch (thrown) {
+      if (began) throw thrown
+      this.#ended ??= 'failed'
+      if (this.#leaving.signal.aborted) throw new BoxError('ERR_BOX_KILLED', 'the box was stopped before it booted')
+      if (!signal?.aborted) throw thrown
+      const message = 'the box was not booted: its signal had aborted'
+      throw new BoxError('ERR_BOX_ABORTED', message, {}, { cause: plainReason(signal) })
     }
+  }
+
+  async #boot(signal: AbortSignal | undefined, turn: Turn): Promise<void> {
     const startNs = process.hrtime.bigint()
     const root = stateRoot()
-    const recordDir = resolve(this.options.record?.dir ?? join(root, 'records', this.id))
-    const machine = new Machine({ id: this.id, name: this.options.name, recordDir, startNs })
+    const { dir, keep = 'on-failure', maxMib = 64 } = this.options.record ?? {}
+    const recordDir = resolve(dir ?? join(root, 'records', this.id))
+    const limitBytes = maxMib * 1024 * 1024
+    const order = { id: this.id, name: this.options.name, recordDir, startNs, keep, limitBytes, bootedBy: bootedBy() }
+    const machine = new Machine({ ...order, turn })
     this.#machine = machine
     this.#record = recordDir
+    this.#host = hostBefore()
     // The signal goes on to kill the box after the boot: it is the box's, not the call's.
     const abort = (): void => machine.kill()
     signal?.addEventListener('abort', abort, { once: true })
     this.#unlisten = () => signal?.removeEventListener('abort', abort)
     try {
       this.#planned = await this.#plan(machine, root, signal)
-      await machine.boot(this.#planned.plan)
+      await this.#reachReady(machine, this.#planned)
       machine.count('ready')
     } catch (thrown) {
       this.#keep = true
-      const error = this.#bootError(thrown, signal)
+      const error = await this.#bootError(thrown, signal)
       await this.#settle()
       throw error
+    } finally {
+      sweepSoon(root)
     }
   }
 
@@ -157,25 +206,67 @@ export class Box implements AsyncDisposable {
       return await planBoot(this.options, machine, root, signal)
     } catch (thrown) {
       const { code = 'ERR_BOX_PLAN', message } = thrown as { code?: string; message: string }
-      machine.noteFailure(code, message)
+      await machine.giveUp(code, message)
       throw thrown
     }
   }
 
-  #bootError(thrown: unknown, signal: AbortSignal | undefined): unknown {
+  /** The runtime sees marks and texts of the console itself; any other strategy is followed from here. */
+  async #reachReady(machine: Machine, { plan }: Planned): Promise<void> {
+    const untilMs = performance.now() + plan.limits.bootMs
+    await machine.boot(plan)
+    const strategy = this.options.waitFor
+    if (plan.ready !== undefined || strategy === undefined) return
+    try {
+      const timeoutMs = Math.max(1, Math.round(untilMs - performance.now()))
+      const { atNs } = await waitFor(strategy, { machine, record: this.record, defaults: this.#defaults, timeoutMs })
+      machine.becomeReady(atNs)
+    } catch (thrown) {
+      const { code, summary } = thrown as BoxError
+      await machine.giveUp(code, summary)
+      throw thrown
+    }
+  }
+
+  async #bootError(thrown: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    const { options } = this
     if (!signal?.aborted) {
-      if (!(thrown instanceof BoxError)) return thrown
-      const { accelerator } = this.info()
-      return explainFailure(thrown, { record: this.record, memoryMib: this.#planned?.plan.memoryMib, accelerator })
+      const { record } = this
+      return explainFailure(thrown, { doing: 'boot', machine: this.#machine, record, options, host: this.#host })
     }
     const message = thrown instanceof BoxError ? thrown.summary : 'the boot was aborted'
     const details = { ...(this.#record !== undefined && { record: this.#record }) }
     return new BoxError('ERR_BOX_ABORTED', `aborted by its signal: ${message}`, details, { cause: plainReason(signal) })
   }
 
+  #lose(why: string): void {
+    this.#lost ??= { why, test: bootedBy()?.test }
+  }
+
+  /** Asks the guest something. Of a box that was lost the first call has the whole story, and the others name it. */
+  async #ask<T>(doing: 'wait' | 'command', call: (machine: Machine) => Promise<T>): Promise<T> {
+    if (this.#lost) {
+      const { why, test } = this.#lost
+      const seen = test === undefined ? '' : ` (seen first in '${test}')`
+      const details = { ...(this.#record !== undefined && { record: this.#record }) }
+      throw new BoxError('ERR_BOX_STATE', `the box is of no use any more: ${why}${seen}`, details)
+    }
+    const { machine, options } = this
+    const beganNs = process.hrtime.bigint()
+    const calledFrom = new Error('asked here')
+    try {
+      return await call(machine)
+    } catch (thrown) {
+      const about = { doing, machine, record: this.#record, options, host: this.#host, beganNs, calledFrom }
+      const error = await explainFailure(thrown, about)
+      if (error instanceof BoxError && lostBy.has(error.code)) this.#lose(error.summary)
+      throw error
+    }
+  }
+
   /** Runs a command to its end. A non-zero exit is a result, not an error. */
   async exec(argv: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
-    return execCommand(this.machine, argv, options, this.#defaults)
+    return this.#ask('command', (machine) => execCommand(machine, argv, options, this.#defaults))
   }
 
   /** Runs a line of the guest's `/bin/sh`. */
@@ -188,7 +279,7 @@ export class Box implements AsyncDisposable {
     argv: readonly string[],
     options: Omit<ExecOptions, 'stdin' | 'maxOutputBytes'> = {},
   ): Promise<RunningCommand> {
-    return spawnCommand(this.machine, argv, options, this.#defaults)
+    return this.#ask('command', (machine) => spawnCommand(machine, argv, options, this.#defaults))
   }
 
   /** Connects to a TCP port on the guest's loopback, within `timeoutMs`. */
@@ -196,21 +287,23 @@ export class Box implements AsyncDisposable {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
       throw new BoxError('ERR_BOX_OPTIONS', `\`dial\` takes a port from 1 to 65535, not ${port}`)
     }
-    return this.machine.dial(port, timeoutMs)
+    return this.#ask('command', (machine) => machine.dial(port, timeoutMs))
   }
 
-  /** Waits for a mark; it races with the end of the box. Default bound 60 s. */
+  /**
+   * Waits for a strategy made by `Wait`; gives the mark of the part that decided, with its time. Default bound 60 s. The
+   * error of a wait that ends otherwise tells what was seen.
+   */
   async waitFor(
     strategy: WaitStrategy,
-    { timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {},
+    { timeoutMs = 60_000, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
   ): Promise<MarkLine> {
-    if (strategy.kind === 'console' && markOf(strategy) !== this.#planned?.plan.ready) {
-      throw new BoxError(
-        'ERR_BOX_OPTIONS',
-        'a console text can be waited for only as the `waitFor` of the box, so that it is looked for from the first byte on',
-      )
-    }
-    return this.machine.waitMark(markOf(strategy), timeoutMs)
+    const problem = strategyProblem(strategy)
+    if (problem !== undefined) throw new BoxError('ERR_BOX_OPTIONS', problem)
+    const { record } = this
+    const watched = this.#planned?.plan.ready
+    const context = { record, watched, defaults: this.#defaults, timeoutMs, signal }
+    return this.#ask('wait', (machine) => waitFor(strategy, { machine, ...context }))
   }
 
   /** Its marks in the order in which they were set. */
@@ -256,25 +349,36 @@ export class Box implements AsyncDisposable {
     this.#keep = true
   }
 
-  /** Stops it, gently first and in bounded steps; resolves when its process is gone. In any state, any number of times. */
+  /**
+   * Stops it, gently first and in bounded steps; resolves when its process is gone. In any state, any number of times.
+   * Rejects with ERR_BOX_RECORD, after all of that, when its record has a hole.
+   */
   async stop(): Promise<Stopped> {
+    this.#leaving.abort()
     const machine = this.#machine
     if (!machine) {
+      await this.#booting?.catch(() => {})
       this.#ended ??= 'stopped'
       return { by: 'none' }
     }
-    if (machine.state === 'running') machine.count('stop-begin')
+    const ran = machine.state === 'running'
+    if (ran) machine.count('stop-begin')
     const stopped = await machine.stop()
     // A boot that this ended has the record's last word; its error is its caller's.
     await this.#booting?.catch(() => {})
+    if (ran && stopped.recordProblem !== undefined) this.#keep = true
     await this.#settle()
+    if (ran && stopped.recordProblem !== undefined) {
+      throw new BoxError('ERR_BOX_RECORD', `${stopped.recordProblem}; the box has stopped`, { record: this.record })
+    }
     return stopped
   }
 
   /** Kills it at once; its process is gone when this returns. In any state, any number of times. */
   kill(): void {
+    this.#leaving.abort()
     if (this.#machine) this.#machine.kill()
-    else this.#ended ??= 'stopped'
+    else if (!this.#booting) this.#ended ??= 'stopped'
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

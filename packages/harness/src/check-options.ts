@@ -2,6 +2,7 @@ import { accessSync, closeSync, constants, openSync, readSync, statSync } from '
 import { BoxError } from '@boxlab/native'
 import { KERNEL_START_BYTES, looksLikeKernel } from './images/index.ts'
 import type { BoxOptions } from './options.ts'
+import { describeStrategy, needsAgent, strategyProblem, type WaitStrategy } from './wait/index.ts'
 
 /**
  * x86's COMMAND_LINE_SIZE (arch/x86/include/asm/setup.h) less its final NUL, less the room for what we put before the
@@ -137,10 +138,11 @@ const kernel: Check = (value, name, options) => {
 }
 
 const waitFor: Check = (value, name, options) => {
-  const kind = (value as { kind?: unknown } | null)?.kind
-  if (kind === 'mark') return fields({ kind: text, mark: text }, ['mark'])(value, name, options)
-  if (kind === 'console') return fields({ kind: text, text }, ['text'])(value, name, options)
-  refuse(`\`${name}\` must be made by Wait, for example Wait.forConsole('ready'), not ${shown(value)}`)
+  const problem = strategyProblem(value)
+  if (problem !== undefined) refuse(`\`${name}\`: ${problem}`)
+  if (options.boot === 'firmware' && needsAgent(value as WaitStrategy)) {
+    refuse(`\`${name}\`: ${describeStrategy(value as WaitStrategy)} needs our agent, and a firmware box has none`)
+  }
 }
 
 const signal: Check = (value, name) => {
@@ -180,8 +182,8 @@ const box = fields({
   env,
   user: text,
   workdir: text,
-  timeouts: fields({ bootMs: bound, stopMs: bound, execMs: bound }),
-  record: fields({ dir: text, keep: oneOf('always', 'on-failure', 'never') }),
+  timeouts: fields({ bootMs: bound, stopMs: bound, execMs: bound, turnMs: bound }),
+  record: fields({ dir: text, keep: oneOf('always', 'on-failure', 'never'), maxMib: whole(1, 1024 * 1024, ' MiB') }),
   waitFor,
   signal,
   name: text,

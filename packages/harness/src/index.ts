@@ -25,7 +25,8 @@ export {
   kernelFile,
   type KernelSource,
 } from './images/index.ts'
+export { type ExclusiveHost, exclusiveHost, type ExclusiveOptions, type HostLimits, limitHost } from './ledger/index.ts'
 export type { BoxMetrics } from './metrics.ts'
 export type { BoxOptions, DeviceOptions, DiskOptions, RecordOptions, TimeoutOptions } from './options.ts'
 export { stateRoot } from './state-root.ts'
-export { Wait, type WaitStrategy } from './wait.ts'
+export { Wait, type WaitStrategy } from './wait/index.ts'

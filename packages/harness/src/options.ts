@@ -1,5 +1,5 @@
 import type { InitramfsFile, KernelSource } from './images/index.ts'
-import type { WaitStrategy } from './wait.ts'
+import type { WaitStrategy } from './wait/index.ts'
 
 /**
  * What a box is made of. Everything is optional; the defaults give a bare box: Debian's cloud kernel, an initramfs with
@@ -86,6 +86,8 @@ export interface TimeoutOptions {
   readonly stopMs?: number
   /** For a command whose call sets none. Default 60 000. */
   readonly execMs?: number
+  /** For the turn to boot, while other boxes have the host's memory and CPUs. Default 600 000. */
+  readonly turnMs?: number
 }
 
 /** The record of a boot. */
@@ -94,4 +96,6 @@ export interface RecordOptions {
   readonly dir?: string
   /** When it stays after the box is gone. Default `on-failure`. */
   readonly keep?: 'always' | 'on-failure' | 'never'
+  /** The most that each of its files takes, in MiB; what comes after that is not kept, and boot.json says so. Default 64. */
+  readonly maxMib?: number
 }

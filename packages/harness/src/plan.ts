@@ -7,7 +7,7 @@ import { bareInitramfs, checkKernelImage, debianKernel, kernelFile } from './ima
 import type { BoxOptions, DiskOptions } from './options.ts'
 import { chooseAccelerator } from './preflight/accelerator.ts'
 import { hostPreflight, kvmDevice } from './preflight/kvm.ts'
-import { markOf } from './wait.ts'
+import { nativeMark } from './wait/index.ts'
 
 /** A plan with what the user should know of how it came about. */
 export interface Planned {
@@ -53,7 +53,8 @@ export async function planBoot(
     : await directSource(options, machine, root, accel, signal)
   const disks = (options.disks ?? []).map((disk, index) => planDisk(disk, index, firmwareOnly))
   const devices = options.devices ?? {}
-  const ready = options.waitFor ? markOf(options.waitFor) : firmwareOnly ? 'vm-start' : 'agent-ready'
+  const { waitFor } = options
+  const ready = waitFor ? nativeMark(waitFor) : firmwareOnly ? 'vm-start' : 'agent-ready'
   const kvmPath = kvmDevice()
   const plan: BootPlan = {
     engine: {
@@ -79,8 +80,9 @@ export async function planBoot(
       extra: devices.extra ?? [],
     },
     agent: !firmwareOnly,
-    ready,
-    consoleMarks: options.waitFor?.kind === 'console' ? [{ mark: ready, text: options.waitFor.text }] : [],
+    ...(ready !== undefined && { ready }),
+    consoleMarks:
+      ready !== undefined && waitFor?.kind === 'console' ? [{ mark: ready, text: String(waitFor.text) }] : [],
     limits: { bootMs: options.timeouts?.bootMs ?? 60_000, stopMs: options.timeouts?.stopMs ?? 10_000 },
     digests: source.digests,
   }

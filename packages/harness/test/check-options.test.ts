@@ -46,7 +46,7 @@ describe('options that no box can have are refused when it is made, in one sente
     [
       'a wait of another make',
       { waitFor: 'login' },
-      "`waitFor` must be made by Wait, for example Wait.forConsole('ready'), not 'login'",
+      '`waitFor`: a wait strategy is made by Wait, for example `Wait.forConsole("ready")`',
     ],
     ['a signal of another make', { signal: {} }, '`signal` must be an AbortSignal, not a value of type object'],
     ['a relative workdir', { workdir: 'tmp' }, "`workdir` must be an absolute path in the guest, not 'tmp'"],

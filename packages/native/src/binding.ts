@@ -28,7 +28,8 @@ export interface NativeBox {
   boot(planJson: string): Promise<void>
   stop(): Promise<string>
   kill(): void
-  noteFailure(code: string, message: string): void
+  becomeReady(atNs: bigint): void
+  giveUp(code: string, message: string): Promise<void>
   state(): string
   pid(): number | null
   marks(since: number): string
@@ -39,8 +40,11 @@ export interface NativeBox {
   commands(): [executed: number, errors: number]
   waitMark(mark: string, timeoutMs: number): Promise<string>
   waitBeyond(index: number, timeoutMs: number): Promise<void>
+  consoleLength(): number
+  waitConsole(length: number, timeoutMs: number): Promise<number>
   waitExit(): Promise<string>
   exec(requestJson: string): Promise<NativeExec>
+  stat(path: string, limitMs: number): Promise<string>
   readFile(path: string, limitMs: number): Promise<Buffer>
   writeFile(path: string, bytes: Buffer, mode: number, limitMs: number): Promise<void>
   copyIn(from: string, to: string, limitMs: number): Promise<void>
@@ -49,15 +53,18 @@ export interface NativeBox {
   pings(count: number): Promise<string>
 }
 
+/** A place in the ledger of boots. */
+export interface NativeTurn {
+  ask(): string
+  leave(): void
+}
+
 /** Everything the addon exports. */
 export interface Addon {
-  readonly NativeBox: new (
-    id: string,
-    name: string | undefined,
-    recordDir: string,
-    startNs: bigint,
-    startedAt: string,
-  ) => NativeBox
+  readonly NativeBox: new (orderJson: string, startNs: bigint, turn: NativeTurn | null) => NativeBox
+  readonly NativeTurn: new (dir: string, claimJson: string, limitsJson: string) => NativeTurn
+  ledgerEntries(dir: string): string
+  defaultMemoryMib(): number
   nativeVersion(): string
   hostTscKhz(): number
   runtimeMetrics(): string

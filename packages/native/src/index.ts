@@ -1,4 +1,13 @@
-export { BoxError, type BoxErrorDetails, describeFailure, type EngineExit, NativeError } from './errors.ts'
+export {
+  BoxError,
+  type BoxErrorDetails,
+  describeFailure,
+  type DetailChanges,
+  type EngineExit,
+  type FailureSubject,
+  NativeError,
+  type ReachedMark,
+} from './errors.ts'
 export { type ExecExit, type ExecRequest, type RunningCommand, signalName } from './exec.ts'
 export {
   fileSha256,
@@ -9,6 +18,23 @@ export {
   type RuntimeMetrics,
   runtimeMetrics,
 } from './host.ts'
+export {
+  type Asked,
+  type Claim,
+  defaultMemoryMib,
+  ledgerEntries,
+  type LedgerEntry,
+  type LedgerLimits,
+  Turn,
+} from './ledger.ts'
 export { agentPath, native } from './loader.ts'
-export { type BoxState, type ClockSample, Machine, type MarkLine, type Stopped, type Usage } from './machine.ts'
+export {
+  type BoxOrder,
+  type BoxState,
+  type ClockSample,
+  Machine,
+  type MarkLine,
+  type Stopped,
+  type Usage,
+} from './machine.ts'
 export type { Accelerator, BootPlan, DevicePlan, DiskPlan } from './plan.ts'

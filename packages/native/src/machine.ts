@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { NativeBox } from './binding.ts'
 import { type EngineExit, toBoxError, typed } from './errors.ts'
 import { type ExecRequest, type RunningCommand, runningCommand } from './exec.ts'
+import type { Turn } from './ledger.ts'
 import { native } from './loader.ts'
 import type { BootPlan } from './plan.ts'
 import { duplex } from './stream.ts'
@@ -32,11 +33,40 @@ export interface Usage {
   readonly cpuPercent: number
 }
 
+/** What is asked for: a box that has not been planned yet. */
+export interface BoxOrder {
+  readonly id: string
+  readonly name?: string | undefined
+  readonly recordDir: string
+  /** When the box was asked for, on the host's monotonic clock in nanoseconds. */
+  readonly startNs: bigint
+  /** When its record stays: kept in the record, for who sweeps it. */
+  readonly keep: 'always' | 'on-failure' | 'never'
+  /** The most that each file of the record may have, in bytes. */
+  readonly limitBytes: number
+  /** The test that asked for it. */
+  readonly bootedBy?: { readonly file: string; readonly test?: string } | undefined
+  /** Its place in the ledger, which it leaves when its engine is gone. */
+  readonly turn?: Turn
+}
+
+/** What the guest's kernel tells of a file. */
+export interface FileFacts {
+  /** Bytes. */
+  readonly size: number
+  /** Permission bits. */
+  readonly mode: number
+  readonly uid: number
+  readonly gid: number
+}
+
 /** How a box was stopped. */
 export interface Stopped {
   /** The step that ended the engine; `none` where none ran any more. */
   readonly by: 'none' | 'agent' | 'acpi' | 'quit' | 'kill'
   readonly exit?: EngineExit
+  /** What of the record could not be written, as a sentence. */
+  readonly recordProblem?: string
 }
 
 /** One exchange of clocks, in nanoseconds. */
@@ -50,16 +80,12 @@ export interface ClockSample {
 export class Machine {
   readonly #native: NativeBox
 
-  /** Makes the record folder, which must not hold a record yet. `startNs` is when the box was asked for. */
-  constructor(box: {
-    readonly id: string
-    readonly name?: string | undefined
-    readonly recordDir: string
-    readonly startNs: bigint
-  }) {
+  /** Makes the record folder, which must not hold a record yet. */
+  constructor({ turn, startNs, ...order }: BoxOrder) {
     const { NativeBox } = native()
+    const json = JSON.stringify({ ...order, startedAt: new Date().toISOString() })
     try {
-      this.#native = new NativeBox(box.id, box.name, box.recordDir, box.startNs, new Date().toISOString())
+      this.#native = new NativeBox(json, startNs, turn?.native ?? null)
     } catch (thrown) {
       throw toBoxError(thrown)
     }
@@ -85,9 +111,14 @@ export class Machine {
     this.#native.kill()
   }
 
-  /** Keeps a failure of the harness (an image, an abort) in the record. */
-  noteFailure(code: string, message: string): void {
-    this.#native.noteFailure(code, message)
+  /** The box is ready, of a plan that names no mark for that. */
+  becomeReady(atNs: number): void {
+    this.#native.becomeReady(BigInt(atNs))
+  }
+
+  /** Ends the box because its boot failed in the harness; resolves when its process is gone and the record says why. */
+  async giveUp(code: string, message: string): Promise<void> {
+    await typed(this.#native.giveUp(code, message))
   }
 
   get state(): BoxState {
@@ -141,6 +172,16 @@ export class Machine {
     await typed(this.#native.waitBeyond(index, timeoutMs))
   }
 
+  /** How many bytes of the console are in the record. */
+  consoleLength(): number {
+    return this.#native.consoleLength()
+  }
+
+  /** Resolves with that number when it is more than `length`, at most after `timeoutMs`. */
+  async waitConsole(length: number, timeoutMs: number): Promise<number> {
+    return typed(this.#native.waitConsole(length, timeoutMs))
+  }
+
   /** Resolves with how the engine ended, once it did. Keeps the process alive while it waits. */
   async waitExit(): Promise<EngineExit> {
     return JSON.parse(await typed(this.#native.waitExit())) as EngineExit
@@ -149,6 +190,11 @@ export class Machine {
   /** Starts a command; resolves when it runs. */
   async exec(request: ExecRequest): Promise<RunningCommand> {
     return runningCommand(await typed(this.#native.exec(JSON.stringify(request))))
+  }
+
+  /** What is at a path of the guest, through symbolic links; of any kind. */
+  async stat(path: string, limitMs: number): Promise<FileFacts> {
+    return JSON.parse(await typed(this.#native.stat(path, limitMs))) as FileFacts
   }
 
   /** Reads a file of the guest. `limitMs` bounds this and the other transfers. */

@@ -24,8 +24,8 @@ export interface BootPlan {
   readonly devices: DevicePlan
   /** Whether the guest runs our agent. */
   readonly agent: boolean
-  /** The mark that makes the box ready. */
-  readonly ready: string
+  /** The mark that makes the box ready; absent where the harness will say so itself. */
+  readonly ready?: string
   /** Marks set at the first appearance of a text on the console. */
   readonly consoleMarks: readonly { readonly mark: string; readonly text: string }[]
   readonly limits: { readonly bootMs: number; readonly stopMs: number }

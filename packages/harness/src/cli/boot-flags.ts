@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { BoxOptions } from '../options.ts'
-import { Wait } from '../wait.ts'
+import { Wait } from '../wait/index.ts'
 
 /** The flags of `boxlab boot` as commander reads them. */
 export interface BootFlags {

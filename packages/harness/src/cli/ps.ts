@@ -1,8 +1,10 @@
 import { join } from 'node:path'
+import { ledgerEntries, type LedgerEntry } from '@boxlab/native'
 import type { Command } from 'commander'
+import { ledgerFolder } from '../ledger/index.ts'
 import { stateRoot } from '../state-root.ts'
 import { listBoxes } from '../sweep/list-boxes.ts'
-import { renderBoxes } from '../sweep/render-sweep.ts'
+import { renderBoxes, renderLedger } from '../sweep/render-sweep.ts'
 
 interface PsFlags {
   readonly all?: boolean
@@ -43,7 +45,20 @@ Environment:
 function ps(root: string, all: boolean, json: boolean): void {
   const boxes = listBoxes(root, { all })
   const none = `no box runs, and none was left behind${all ? ' or kept' : ''}, in ${join(root, 'records')}\n`
-  const report = { format: 'boxlab-ps', version: 1, root, boxes }
+  const ledger = ledgerOf(root)
+  const report = { format: 'boxlab-ps', version: 1, root, boxes, ...(ledger && { ledger }) }
   if (json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
-  else process.stdout.write(boxes.length === 0 ? none : renderBoxes(boxes))
+  else {
+    process.stdout.write(boxes.length === 0 ? none : renderBoxes(boxes))
+    if (ledger && ledger.length > 0) process.stdout.write(`\n${renderLedger(ledger)}`)
+  }
+}
+
+/** Who has what of the host, and who waits. The table is of use without it, where the native runtime is missing. */
+function ledgerOf(root: string): LedgerEntry[] | undefined {
+  try {
+    return ledgerEntries(ledgerFolder(root))
+  } catch {
+    return undefined
+  }
 }

@@ -2,6 +2,10 @@
 export type ImageErrorCode =
   /** The caller's AbortSignal fired; `cause` is its reason. */
   | 'ERR_IMAGE_ABORTED'
+  /** The image is for another architecture than the one that was asked for. */
+  | 'ERR_IMAGE_ARCHITECTURE'
+  /** An archive or a layer is damaged, cut, or holds a path that leads out of it. */
+  | 'ERR_IMAGE_ARCHIVE'
   /** The agent binary is missing or cannot run as /init. */
   | 'ERR_IMAGE_AGENT'
   /** The busybox that was asked for is missing or not static. */
@@ -12,8 +16,14 @@ export type ImageErrorCode =
   | 'ERR_IMAGE_COMMAND'
   /** An archive entry that the newc format or the kernel's unpacker cannot take. */
   | 'ERR_IMAGE_CPIO'
+  /** Bytes are not those that their digest promises. */
+  | 'ERR_IMAGE_DIGEST'
+  /** A disk that cannot be used: not of its format, or with a backing file somewhere else. */
+  | 'ERR_IMAGE_DISK'
   /** A file for the initramfs that cannot be added as asked. */
   | 'ERR_IMAGE_FILE'
+  /** The image format cannot hold this tree. */
+  | 'ERR_IMAGE_FORMAT'
   /** The kernel is missing, unreadable or not a kernel. */
   | 'ERR_IMAGE_KERNEL'
   /** Another process held a cache entry's lock for longer than the caller waits. */
@@ -22,6 +32,14 @@ export type ImageErrorCode =
   | 'ERR_IMAGE_MODULE'
   /** A distribution package cannot be found or does not hold what it should. */
   | 'ERR_IMAGE_PACKAGE'
+  /** Only root, or a user with subordinate ids, can do this. */
+  | 'ERR_IMAGE_PRIVILEGE'
+  /** A registry, or the reference to an image in it, did not give an image. */
+  | 'ERR_IMAGE_REGISTRY'
+  /** The source of an image is not there, cannot be read, or is something else. */
+  | 'ERR_IMAGE_SOURCE'
+  /** The disk that holds the cache is full. */
+  | 'ERR_IMAGE_SPACE'
   /** A tool of the host is not installed. */
   | 'ERR_IMAGE_TOOL_MISSING'
 

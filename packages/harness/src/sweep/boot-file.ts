@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { BootedBy } from '../booted-by.ts'
 import type { Owner } from '../owner.ts'
 
 /** The process that a record names as the owner of its box. Older records name neither boot nor pid namespace. */
@@ -14,6 +15,10 @@ export interface BootFile {
   readonly outcome: string
   readonly startedAt?: string
   readonly owner?: RecordedOwner
+  /** When its record stays. Older records do not say. */
+  readonly keep?: string
+  /** The test that asked for the box. */
+  readonly bootedBy?: BootedBy
   /** The engine's command line without the program; absent until it was decided. */
   readonly argv?: readonly string[]
 }
@@ -39,7 +44,7 @@ export function readBootFile(record: string): BootFile | 'absent' | { readonly p
 }
 
 function bootFileOf(json: Record<string, unknown>, outcome: string): BootFile {
-  const { boxId, name, startedAt, engine } = json
+  const { boxId, name, startedAt, engine, keep, bootedBy } = json
   const owner = ownerOf(json['owner'])
   const argv = isObject(engine) ? engine['argv'] : undefined
   return {
@@ -49,6 +54,8 @@ function bootFileOf(json: Record<string, unknown>, outcome: string): BootFile {
     ...(typeof name === 'string' && { name }),
     ...(typeof startedAt === 'string' && { startedAt }),
     ...(owner && { owner }),
+    ...(typeof keep === 'string' && { keep }),
+    ...(isBootedBy(bootedBy) && { bootedBy }),
     ...(Array.isArray(argv) && { argv: argv.map(String) }),
   }
 }
@@ -63,6 +70,10 @@ function ownerOf(value: unknown): RecordedOwner | undefined {
     ...(isWord(pidNamespace) && { pidNamespace: String(pidNamespace) }),
     ...(isWord(bootId) && { boot: String(bootId).slice(0, 8) }),
   }
+}
+
+function isBootedBy(value: unknown): value is BootedBy {
+  return isObject(value) && typeof value['file'] === 'string' && ['string', 'undefined'].includes(typeof value['test'])
 }
 
 function isWord(value: unknown): value is string | number {

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { BootedBy } from '../booted-by.ts'
 import type { BootFile } from './boot-file.ts'
 import { type Judgement, judgeRecords } from './judge.ts'
 import { type Candidate, descendsFrom, engineCandidates } from './processes.ts'
@@ -25,6 +26,8 @@ export interface BoxEntry {
   readonly enginePid?: number
   /** Milliseconds since its start by the wall clock. Absent while its record does not tell the start. */
   readonly ageMs?: number
+  /** The test that asked for it. */
+  readonly bootedBy?: BootedBy
   /** The folder of its record. */
   readonly record: string
 }
@@ -85,6 +88,7 @@ export function entryOf({ id, record, boot, state, ownerPid, reason }: Judged, e
     ...(reason !== undefined && { reason }),
     ...(ownerPid !== undefined && { ownerPid }),
     ...(engine && { enginePid: engine.pid }),
+    ...(boot?.bootedBy && { bootedBy: boot.bootedBy }),
     ...(!Number.isNaN(startedAtMs) && { ageMs: Math.max(0, Date.now() - startedAtMs) }),
     record,
   }

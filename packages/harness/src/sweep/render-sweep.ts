@@ -1,4 +1,8 @@
+import { basename } from 'node:path'
 import { asDisplayText } from '@boxlab/probes'
+import type { LedgerEntry } from '@boxlab/native'
+import { nameOf } from '../ledger/describe-wait.ts'
+import { ageText } from './age.ts'
 import type { BoxEntry } from './list-boxes.ts'
 import type { SweepReport, SweptBox } from './sweep.ts'
 
@@ -9,6 +13,19 @@ export function renderBoxes(boxes: readonly BoxEntry[]): string {
     return [`${id}: ${reason}${state === 'orphaned' ? '; `boxlab sweep` ends it' : ''}`]
   })
   return lines([...table(boxes), ...(notes.length > 0 ? ['', ...notes] : [])])
+}
+
+/** One line about what the boxes have of the host, and one for each that waits for its turn. */
+export function renderLedger(entries: readonly LedgerEntry[]): string {
+  const boxes = entries.filter(({ want, stand }) => want === 'box' && stand !== 'waiting')
+  const alone = entries.find(({ want, stand }) => want === 'exclusive' && stand !== 'waiting')
+  const memoryMib = boxes.reduce((sum, entry) => sum + entry.memoryMib, 0)
+  const waiting = entries.filter(({ stand }) => stand === 'waiting')
+  return lines([
+    `${boxes.length} on this host, with ${memoryMib} MiB of memory in all`,
+    ...(alone ? [`${asDisplayText(nameOf(alone))} has the host alone`] : []),
+    ...waiting.map((entry) => `waiting: ${asDisplayText(nameOf(entry))}`),
+  ])
 }
 
 /** What was swept, one box a line, then what was left alone and why. */
@@ -32,6 +49,7 @@ function deed({ action, problem, killedPids, enginePid, record }: SweptBox, dryR
 
 function table(boxes: readonly BoxEntry[]): string[] {
   const isNamed = boxes.some(({ name }) => name !== undefined)
+  const isTested = boxes.some(({ bootedBy }) => bootedBy !== undefined)
   const rows = boxes.map((box) => [
     box.id,
     ...(isNamed ? [asDisplayText(box.name ?? '-').slice(0, 40)] : []),
@@ -39,9 +57,13 @@ function table(boxes: readonly BoxEntry[]): string[] {
     box.ageMs === undefined ? '-' : ageText(box.ageMs),
     String(box.ownerPid ?? '-'),
     String(box.enginePid ?? '-'),
+    ...(isTested ? [testOf(box)] : []),
     box.record,
   ])
-  const all = [['BOX', ...(isNamed ? ['NAME'] : []), 'STATE', 'AGE', 'OWNER', 'ENGINE', 'RECORD'], ...rows]
+  const all = [
+    ['BOX', ...(isNamed ? ['NAME'] : []), 'STATE', 'AGE', 'OWNER', 'ENGINE', ...(isTested ? ['TEST'] : []), 'RECORD'],
+    ...rows,
+  ]
   const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
   return all.map((row) =>
     row
@@ -51,13 +73,11 @@ function table(boxes: readonly BoxEntry[]): string[] {
   )
 }
 
-/** Two digits or so: how long ago, not how long exactly. */
-function ageText(ageMs: number): string {
-  const seconds = Math.floor(ageMs / 1000)
-  if (seconds < 120) return `${seconds} s`
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`
-  return `${Math.floor(seconds / 86_400)} d`
+/** The file's name, not its path: this is a column. */
+function testOf({ bootedBy }: BoxEntry): string {
+  if (bootedBy === undefined) return '-'
+  const { file, test } = bootedBy
+  return asDisplayText([basename(file), ...(test === undefined ? [] : [test])].join(' > ')).slice(0, 60)
 }
 
 function lines(all: readonly string[]): string {

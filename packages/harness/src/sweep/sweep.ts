@@ -4,6 +4,7 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BootFile, readBootFile } from './boot-file.ts'
 import { killEngine } from './kill-engine.ts'
+import { ageText } from './age.ts'
 import { type BoxEntry, enginesOf, entryOf, type Judged, judgeBoxes } from './list-boxes.ts'
 import { type Candidate, engineCandidates } from './processes.ts'
 
@@ -13,12 +14,14 @@ export interface SweepOptions {
   readonly dryRun?: boolean
   /** Also removes the records, of boxes that were swept before too. Default false: they are evidence. */
   readonly remove?: boolean
+  /** Also removes the records of boxes that ended longer ago than this, in milliseconds. Default: none. */
+  readonly olderThanMs?: number
 }
 
 /** What a sweep did, or with `dryRun` would do. */
 export interface SweepReport {
   readonly dryRun: boolean
-  /** The boxes that dead owners left. */
+  /** The boxes that dead owners left, then those whose records were too old. */
   readonly swept: readonly SweptBox[]
   /** Boxes that were left alone because their owner cannot be judged from here. */
   readonly unknown: readonly BoxEntry[]
@@ -44,22 +47,28 @@ export const OWNER_DIED = 'ERR_BOX_OWNER_DIED'
  * `problem` of its box; throws only when `records/` cannot be read.
  */
 export async function sweep(root: string, options: SweepOptions = {}): Promise<SweepReport> {
-  const { dryRun = false, remove = false } = options
+  const { dryRun = false, remove = false, olderThanMs = Number.POSITIVE_INFINITY } = options
   const judged = judgeBoxes(root)
+  const old = judged.filter((one) => one.state === 'ended' && isNamedByBox(one) && endedMs(one) > olderThanMs)
   const left = judged.filter((one) => one.state === 'orphaned' || (remove && wasSwept(one) && isNamedByBox(one)))
   const candidates = left.length > 0 ? engineCandidates() : []
   const swept: SweptBox[] = []
   for (const one of left) swept.push(await sweepOne(one, { dryRun, remove }, candidates))
+  for (const one of old.filter((other) => !left.includes(other))) {
+    const reason = `it ended ${ageText(endedMs(one))} ago`
+    swept.push(await sweepOne({ ...one, reason }, { dryRun, remove: true }, []))
+  }
   return { dryRun, swept, unknown: judged.filter(({ state }) => state === 'unknown').map((one) => entryOf(one)) }
 }
 
 async function sweepOne(
   judged: Judged,
-  { dryRun, remove }: Required<SweepOptions>,
+  { dryRun, remove }: Required<Pick<SweepOptions, 'dryRun' | 'remove'>>,
   candidates: readonly Candidate[],
 ): Promise<SweptBox> {
   const { id, record, boot } = judged
-  const action = (remove && isNamedByBox(judged)) || isEmpty(judged) ? 'removed' : 'ended'
+  const unwanted = remove || boot?.keep === 'never'
+  const action = (unwanted && isNamedByBox(judged)) || isEmpty(judged) ? 'removed' : 'ended'
   const engines = boot ? enginesOf(id, boot, candidates) : []
   const killedPids: number[] = []
   const done = { ...entryOf(judged, engines[0]), action, killedPids } as const
@@ -87,6 +96,12 @@ function isNamedByBox({ id, boot }: Judged): boolean {
 function isEmpty({ record, boot }: Judged): boolean {
   const size = (name: string): number => statSync(join(record, name), { throwIfNoEntry: false })?.size ?? 0
   return boot === undefined && size('engine.log') === 0 && size('console.bin') === 0
+}
+
+/** How long ago an ended box ended, in milliseconds: its boot.json is not written again. */
+function endedMs({ record }: Judged): number {
+  const written = statSync(join(record, 'boot.json'), { throwIfNoEntry: false })
+  return written === undefined ? 0 : Date.now() - written.mtimeMs
 }
 
 function wasSwept({ boot, state }: Judged): boolean {

@@ -1,6 +1,7 @@
 import { type TestAPI, test as base } from 'vitest'
 import { Box } from '../box.ts'
 import type { BoxOptions } from '../options.ts'
+import { followBox } from './follow-boxes.ts'
 
 /** What tests of `test` can ask for. */
 export interface BoxFixtures {
@@ -22,13 +23,10 @@ export const test: TestAPI<BoxFixtures> = base.extend<BoxFixtures>({
   box: async ({ boxOptions, signal, task }, use) => {
     // A test that is over its limit has its signal aborted: the boot then ends and throws, so the body never runs late.
     const both = boxOptions.signal ? AbortSignal.any([boxOptions.signal, signal]) : signal
-    const box = new Box(boxOptions)
-    try {
-      await box.boot({ signal: both })
-      await use(box)
-      if (task.result?.state === 'fail') box.keepRecord()
-    } finally {
-      await box.stop()
-    }
+    await using box = new Box(boxOptions)
+    followBox(box, [task])
+    await box.boot({ signal: both })
+    await use(box)
+    if (task.result?.state === 'fail') box.keepRecord()
   },
 })

@@ -1,4 +1,5 @@
 export * from '../index.ts'
 export { type BoxFixtures, test } from './fixture.ts'
 export { type BoxMatchers, boxMatchers } from './matchers.ts'
+export type { RecordArtifact } from './record-artifact.ts'
 export { useBox } from './use-box.ts'

@@ -1,15 +1,16 @@
-import { afterAll, afterEach, beforeAll, TestRunner } from 'vitest'
+import { afterAll, beforeAll, beforeEach, TestRunner } from 'vitest'
 import { BoxError } from '@boxlab/native'
 import { Box } from '../box.ts'
 import type { BoxOptions } from '../options.ts'
+import { recordBox } from './record-artifact.ts'
 
 /** Room for the harness beside the boot itself: a first kernel from the network, an initramfs, the end of a failed boot. */
 const hookExtraMs = 120_000
 
 /**
  * A box for the tests of a describe block or file. Call it there, beside the tests: the box boots before the first of
- * them, under a time limit of its own (`timeouts.bootMs`), and is stopped after the last. It is returned at once and
- * usable inside tests and hooks. After a failed test the record of the box is kept.
+ * them, under time limits of its own (`timeouts.turnMs`, `timeouts.bootMs`), and is stopped after the last. It is
+ * returned at once and usable inside tests and hooks. After a failed test the record of the box is kept.
  *
  * Throws a `BoxError` where it is called inside a test, since vitest ignores hooks there.
  */
@@ -23,15 +24,23 @@ export function useBox(options: BoxOptions = {}): Box {
   const box = new Box(options)
   const pending = new AbortController()
   const signal = options.signal ? AbortSignal.any([options.signal, pending.signal]) : pending.signal
-  const bootMs = options.timeouts?.bootMs ?? 60_000
-  const stopMs = options.timeouts?.stopMs ?? 10_000
+  const { turnMs = 600_000, bootMs = 60_000, stopMs = 10_000 } = options.timeouts ?? {}
   let boot: Promise<unknown> | undefined
-  beforeAll(async () => {
-    boot = box.boot({ signal })
-    await boot
-  }, bootMs + hookExtraMs)
-  afterEach(({ task }) => {
-    if (task.result?.state === 'fail') box.keepRecord()
+  beforeAll(
+    async () => {
+      boot = box.boot({ signal })
+      await boot
+    },
+    turnMs + bootMs + hookExtraMs,
+  )
+  beforeEach(({ task, onTestFinished }) => {
+    // Of a box that an earlier test has lost, that one tells.
+    if (box.state !== 'running') return
+    onTestFinished(async () => {
+      if (task.result?.state !== 'fail') return
+      box.keepRecord()
+      await recordBox(task, box)
+    })
   })
   // A separate hook: it runs also when beforeAll timed out, whose own clean-up vitest drops.
   afterAll(

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { runBoxlab } from '../cli/run-boxlab.ts'
@@ -14,7 +14,7 @@ test('where nothing is, each says so in one line', async () => {
   const nothing = `nothing to sweep in ${root}/records\n`
   expect(await runBoxlab(['sweep'], { env })).toMatchObject({ code: 0, stdout: nothing, stderr: '' })
   const json = JSON.parse((await runBoxlab(['ps', '--json'], { env })).stdout) as unknown
-  expect(json).toEqual({ format: 'boxlab-ps', version: 1, root, boxes: [] })
+  expect(json).toEqual({ format: 'boxlab-ps', version: 1, root, boxes: [], ledger: [] })
 })
 
 test('ps is a table with a way out below it, and sweep tells what it did', async () => {
@@ -62,4 +62,41 @@ test('records that cannot be read are one sentence and exit code 1', async () =>
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/^boxlab: the records in .* cannot be read \(ENOTDIR\)[^\n]*\n$/)
   }
+})
+
+test('records of boxes that ended long ago are removed where that is asked for', async () => {
+  const root = emptyRoot()
+  const env = { BOXLAB_HOME: root }
+  const [old, young] = [
+    putRecord(root, 'b1111111111', { outcome: 'failed' }),
+    putRecord(root, 'b2222222222', { outcome: 'failed' }),
+  ]
+  const live = putRecord(root, 'b3333333333', { owner: ownerOf(process.pid) })
+  const copy = putRecord(root, 'my-copy', { outcome: 'failed', boxId: 'b4444444444' })
+  const then = new Date(Date.now() - 3 * 86_400_000)
+  for (const record of [old, live, copy]) utimesSync(join(record, 'boot.json'), then, then)
+  expect(await runBoxlab(['sweep', '--older-than', '4'], { env })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^nothing/) as string,
+  })
+  const swept = await runBoxlab(['sweep', '--older-than', '2.5'], { env })
+  expect(swept).toMatchObject({ code: 0, stdout: `b1111111111: it ended 3 d ago; removed: ${old}\n` })
+  expect([old, young, live, copy].map((record) => existsSync(record))).toEqual([false, true, true, true])
+  expect(await runBoxlab(['sweep', '--older-than', 'soon'], { env })).toMatchObject({ code: 2 })
+})
+
+test('the record of a box that nobody wanted to keep goes with its dead owner', async () => {
+  const root = emptyRoot()
+  const left = putRecord(root, 'b1111111111', { owner: await deadOwner(), keep: 'never' })
+  const swept = await runBoxlab(['sweep'], { env: { BOXLAB_HOME: root } })
+  expect(swept.stdout).toMatch(/; removed: /)
+  expect(existsSync(left)).toBe(false)
+})
+
+test('ps tells for which test a box is', async () => {
+  const root = emptyRoot()
+  const bootedBy = { file: '/suite/boots.test.ts', test: 'a box > boots' }
+  putRecord(root, 'b1111111111', { owner: ownerOf(process.pid), bootedBy })
+  const { stdout } = await runBoxlab(['ps'], { env: { BOXLAB_HOME: root } })
+  expect(stdout).toMatch(/ENGINE {2}TEST +RECORD\n.* boots\.test\.ts > a box > boots {2}\//)
 })

@@ -15,6 +15,7 @@ export type CauseId =
   | 'no-init'
   | 'no-root'
   | 'guest-panic'
+  | 'guest-oops'
   | 'emergency-shell'
   | 'tcg-slow'
   | 'silent-console'

@@ -35,7 +35,11 @@ export const ENGINE_RULES: readonly CauseRule[] = [
     confidence: 'inferred',
     find: fact(({ facts: { code, accelerator, kvmVerdict } }) => {
       if (accelerator?.asked !== 'kvm' || accelerator.proved === 'kvm') return undefined
-      if (code === 'ERR_BOX_ACCELERATOR') return `kvm was asked for and ${accelerator.proved ?? 'something else'} runs`
+      if (code === 'ERR_BOX_ACCELERATOR') {
+        if (accelerator.proved !== undefined) return `kvm was asked for and ${accelerator.proved} runs`
+        // Refused before the start; a KVM that is there and emulates is another cause.
+        return kvmVerdict === 'emulated' ? undefined : 'kvm was asked for and the preflight found no usable KVM'
+      }
       const died = code === 'ERR_BOX_ENGINE_EXITED' || code === 'ERR_BOX_SPAWN'
       return kvmVerdict === 'unusable' && died ? 'kvm was asked for and the preflight found no usable KVM' : undefined
     }),
@@ -100,10 +104,11 @@ export const ENGINE_RULES: readonly CauseRule[] = [
     source: 'Linux mm/oom_kill.c, as in recordings of 6.1 and 6.12, in the log of the host',
     confidence: 'said',
     // Out of memory: Killed process 4242 (qemu-system-x86) total-vm:…
-    find: (read) => (wasKilledByOthers(read) ? killOfEngine(read) : undefined),
+    // A host that counted its kills and counted none has an older one in its log.
+    find: (read) => (wasKilledByOthers(read) && read.facts.host?.oomKills !== 0 ? killOfEngine(read) : undefined),
     sentence: ([, pid, name]) => `The host's kernel killed the engine (${name}, process ${pid}) for lack of memory.`,
     remedy:
-      'Lower `memoryMib`, run fewer boxes at once (`maxMemoryMib` of the ledger), or raise the memory limit of the job.',
+      'Lower `memoryMib`, run fewer boxes at once (`limitHost`, BOXLAB_MAX_MEMORY_MIB), or raise the memory limit of the job.',
   },
   {
     id: 'engine-oom-killed',
@@ -122,7 +127,7 @@ export const ENGINE_RULES: readonly CauseRule[] = [
     }),
     sentence: () => "The host's kernel most likely killed the engine for lack of memory.",
     remedy:
-      'Lower `memoryMib`, run fewer boxes at once (`maxMemoryMib` of the ledger), or raise the memory limit of the job.',
+      'Lower `memoryMib`, run fewer boxes at once (`limitHost`, BOXLAB_MAX_MEMORY_MIB), or raise the memory limit of the job.',
   },
   {
     id: 'wrong-architecture',
@@ -130,10 +135,12 @@ export const ENGINE_RULES: readonly CauseRule[] = [
     confidence: 'said',
     find: fact(({ facts: { kernelArch, engineArch } }) => {
       if (kernelArch === undefined || engineArch === undefined) return undefined
-      if (architecture(kernelArch) === architecture(engineArch)) return undefined
+      const [kernel, engine] = [architecture(kernelArch), architecture(engineArch)]
+      // A processor for x86_64 starts kernels for i386 too.
+      if (kernel === engine || (kernel === 'i386' && engine === 'x86_64')) return undefined
       return `the kernel is for ${kernelArch} and the engine emulates ${engineArch}`
     }),
-    sentence: () => 'The kernel is for another architecture than the engine.',
+    sentence: ([words]) => `The engine cannot start this kernel: ${words}.`,
     remedy: "Give a kernel of the engine's architecture, or the engine of the kernel's in `engine`.",
   },
   {
@@ -147,6 +154,32 @@ export const ENGINE_RULES: readonly CauseRule[] = [
     ),
     sentence: ([, words]) => `The file given as kernel is none that this engine can start: ${words}.`,
     remedy: "Give a bzImage of the engine's architecture in `kernel`, such as /boot/vmlinuz-….",
+  },
+  {
+    id: 'not-a-kernel',
+    source: "the harness's look at the file before the start",
+    confidence: 'said',
+    find: messageSays(
+      /^The `kernel` option (.{1,400}) cannot be used: (it is (?:not an x86 Linux kernel|ELF without a PVH entry|not a file).*)/,
+      {
+        given: ({ facts: { code } }) => code === 'ERR_IMAGE_KERNEL',
+      },
+    ),
+    sentence: ([, path]) => `The file given as kernel, ${path}, is none that this engine can start.`,
+    remedy: "Give a bzImage of the engine's architecture in `kernel`, such as /boot/vmlinuz-….",
+  },
+  {
+    id: 'missing-file',
+    source: 'the harness, before the start',
+    confidence: 'said',
+    find: messageSays(
+      /^The `kernel` option (.{1,400}) cannot be used: (?:there is no such file|it cannot be (?:read|opened))/,
+      {
+        given: ({ facts: { code } }) => code === 'ERR_IMAGE_KERNEL',
+      },
+    ),
+    sentence: ([, path]) => `The kernel ${path} could not be opened.`,
+    remedy: 'Check that the file exists and that the user who runs the box may read it.',
   },
   {
     id: 'missing-file',
@@ -228,6 +261,8 @@ const ALIASES = new Map([
   ['x86-64', 'x86_64'],
   ['x64', 'x86_64'],
   ['arm64', 'aarch64'],
+  ['i686', 'i386'],
+  ['x86', 'i386'],
 ])
 
 function architecture(name: string): string {

@@ -26,10 +26,14 @@ export interface BootEvidence {
   readonly message?: string
   /** The errno in the guest, if a system call of the agent's failed. */
   readonly errno?: number
+  /** True where no kernel was given, so that only a mark tells whether one runs. */
+  readonly firmware?: boolean
   /** The last mark that was reached. */
   readonly lastMark?: string
   /** Time since that mark, in ms. */
   readonly sinceMs?: number
+  /** Time from the guest's first instruction (`vm-start`) to the failure, in ms. */
+  readonly elapsedMs?: number
   /** Time since the console's last byte, in ms. */
   readonly consoleQuietMs?: number
   readonly exit?: EngineExit

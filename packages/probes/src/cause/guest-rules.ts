@@ -1,6 +1,6 @@
 import { type ConsoleProblemKind, wordingOf } from '../kernel/problem-wordings.ts'
 import type { ReadEvidence, SaidLine } from './read-evidence.ts'
-import { anyOf, type CauseRule, consoleSays, fact, type Found, kernelSays } from './rule.ts'
+import { anyOf, type CauseRule, consoleSays, fact, type Found, kernelSays, messageSays } from './rule.ts'
 
 /** How a guest ends or stops of itself, strongest first; they stand behind the reasons that a boot may have for it. */
 export const GUEST_RULES: readonly CauseRule[] = [
@@ -72,9 +72,25 @@ export const GUEST_RULES: readonly CauseRule[] = [
       fact(({ facts: { code, errno } }) =>
         code === 'ERR_BOX_REFUSED' && errno === 28 ? 'the agent could not write: errno 28 (ENOSPC)' : undefined,
       ),
+      // cannot write /small/data: No space left on device (os error 28)
+      messageSays(/^cannot write .*: No space left on device \(os error 28\)$/, {
+        given: ({ facts: { code } }) => code === 'ERR_BOX_REFUSED',
+      }),
     ),
     sentence: () => 'A file system of the guest is full.',
     remedy: 'Give a larger disk in `disks`, or more `memoryMib` where the full one lives in memory (tmpfs, overlay).',
+  },
+  {
+    id: 'guest-oops',
+    source:
+      'Linux arch/x86/kernel/dumpstack.c, arch/x86/mm/fault.c, kernel/watchdog.c, as in recordings of 6.1 and 6.12',
+    confidence: 'inferred',
+    // A crash without panic kills one task; what is waited for then may never come.
+    // BUG: kernel NULL pointer dereference, address: 0000000000000000
+    find: (read) =>
+      waitedInVain(read) ? firstOf(['oops', 'bug', 'soft-lockup', 'hard-lockup'], read.kernel) : undefined,
+    sentence: ([words]) => `The guest's kernel crashed or hung in one task and went on: ${words}.`,
+    remedy: 'Read the trace behind that line on the console, and compare with a kernel that works.',
   },
   {
     id: 'emergency-shell',
@@ -85,6 +101,19 @@ export const GUEST_RULES: readonly CauseRule[] = [
     remedy: 'Read the lines before it on the console for the unit or mount that failed.',
   },
 ]
+
+const VAIN_CODES = [
+  'ERR_BOX_TIMEOUT',
+  'ERR_BOX_AGENT',
+  'ERR_BOX_EXEC_TIMEOUT',
+  'ERR_BOX_EXEC_ABORTED',
+  'ERR_BOX_ABORTED',
+]
+
+/** Nothing ended; what was waited for just did not come. */
+function waitedInVain({ facts: { code } }: ReadEvidence): boolean {
+  return code !== undefined && VAIN_CODES.includes(code)
+}
 
 /** The first crash report where the kernel panicked because of one, else the panic itself. */
 function crashBefore(panic: RegExp, read: ReadEvidence): Found | undefined {

@@ -24,7 +24,7 @@ export interface ReadEvidence {
 const TEXT_CHARS = 1000
 // Words of which every rule about the console has at least one: most lines of a console need no closer look.
 const HINT =
-  /panic|Oops|\[#|requires an |Root |BUG|fault|ut of memory|\(error -|mount|No init|OS tree|root|initramfs|Initramfs|mergency|escue|ALERT|maintenance|Dropping|does not exist|rdsosreport|No space left|space allocation|error 28|as init process|virtio port/
+  /panic|Oops|\[#|requires an |Root |BUG|LOCKUP|fault|ut of memory|\(error -|mount|No init|OS tree|root|initramfs|Initramfs|mergency|escue|ALERT|maintenance|Dropping|does not exist|rdsosreport|No space left|space allocation|error 28|as init process|is blacklisted|virtio port/
 // `-msg timestamp=on` of QEMU.
 const ENGINE_STAMP = /^\d{4}-\d\d-\d\dT[\d:.]{1,20}Z /
 

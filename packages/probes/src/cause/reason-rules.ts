@@ -130,15 +130,26 @@ export const REASON_RULES: readonly CauseRule[] = [
     remedy: 'Check that `modules` or the kernel has virtio_pci (virtio_mmio on microvm) and virtio_console.',
   },
   {
+    id: 'missing-driver',
+    source: 'Linux kernel/module/main.c, as in a recording of 6.1',
+    confidence: 'said',
+    // [    3.165105] Module virtio_console is blacklisted
+    find: kernelSays(/^Module (virtio\w*) is blacklisted$/, {
+      given: ({ facts: { code, lastMark } }) => code === 'ERR_BOX_TIMEOUT' && lastMark !== 'agent-ready',
+    }),
+    sentence: ([, module]) => `The kernel was told not to load ${module}, which the agent may need.`,
+    remedy: 'Take `module_blacklist=` out of `cmdline`, or the module out of it.',
+  },
+  {
     id: 'no-init',
-    source: 'Linux init/main.c, as in logs of 4.17 and 5.10',
+    source: 'Linux init/main.c, as in recordings of 6.1 and in logs of 4.17 and 5.10',
     confidence: 'said',
     // Kernel panic - not syncing: No working init found.  Try passing init= option to kernel. …
     // Kernel panic - not syncing: Requested init /nope failed (error -2).
     find: kernelSays(
       /^Kernel panic - not syncing: (No (?:working )?init found|Requested init \S{1,400} failed \(error -\d+\))/,
     ),
-    sentence: ([, words]) => `The root was mounted and the kernel had no program to start there: ${words}.`,
+    sentence: ([, words]) => `The guest's kernel found no program to start as its init: ${words}.`,
     remedy: NO_INIT_REMEDY,
   },
   {

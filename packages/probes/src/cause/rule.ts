@@ -57,11 +57,11 @@ export function messageSays(pattern: RegExp, conditions: Conditions = {}): Cause
   }
 }
 
-/** A fact, in the words that `describe` gives it, or nothing. */
+/** A fact, in the words that `describe` gives it, which are also its first part, or nothing. */
 export function fact(describe: (read: ReadEvidence) => string | undefined): CauseRule['find'] {
   return (read) => {
     const text = describe(read)
-    return text === undefined ? undefined : { evidence: { source: 'fact', text }, parts: [] }
+    return text === undefined ? undefined : { evidence: { source: 'fact', text }, parts: [text] }
   }
 }
 

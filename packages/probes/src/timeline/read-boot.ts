@@ -16,6 +16,8 @@ const BOOT_FIELDS = [
   'version',
   'boxId',
   'name',
+  'keep',
+  'bootedBy',
   'owner',
   'plan',
   'fingerprints',
@@ -25,6 +27,7 @@ const BOOT_FIELDS = [
   'startedAt',
   'startNs',
   'outcome',
+  'truncated',
   'exit',
   'error',
   'clock',
@@ -112,7 +115,7 @@ const hostOf: Part<HostFacts> = (_, field, unknown) => {
 }
 
 const engineOf: Part<NonNullable<BootRecord['engine']>> = (_, field, unknown) => {
-  unknown(['binary', 'version', 'argv'])
+  unknown(['binary', 'version', 'argv', 'reproduce'])
   return { ...field('binary', isText), ...field('version', isText) }
 }
 

@@ -129,6 +129,7 @@ describe('the accelerator', () => {
   it.each<[string, BootEvidence]>([
     ['another one runs', { code: 'ERR_BOX_ACCELERATOR', accelerator: { asked: 'kvm', proved: 'tcg' } }],
     ['the preflight says no', { ...died, accelerator: { asked: 'kvm' }, kvmVerdict: 'unusable' }],
+    ['the plan refused it', { code: 'ERR_BOX_ACCELERATOR', accelerator: { asked: 'kvm' }, kvmVerdict: 'unusable' }],
   ])('is the cause where kvm was asked for and %s', (_, evidence) => {
     expect(likelyCause(evidence)).toMatchObject({ id: 'no-kvm', confidence: 'inferred', evidence: { source: 'fact' } })
   })
@@ -140,6 +141,49 @@ describe('the accelerator', () => {
     ['nobody looked', { ...died, accelerator: { asked: 'kvm' } }],
   ])('is no cause where %s', (_, evidence) => {
     expect(likelyCauses(evidence)).toEqual([])
+  })
+})
+
+describe('a kvm that was refused before the start', () => {
+  const refused: BootEvidence = { code: 'ERR_BOX_ACCELERATOR', accelerator: { asked: 'kvm' } }
+
+  it('for emulating guest kernels is not one that is missing', () => {
+    const causes = likelyCauses({ ...refused, kvmVerdict: 'emulated' })
+    expect(causes.map(({ id }) => id)).toEqual(['emulated-kvm'])
+    expect(causes[0]?.confidence).toBe('said')
+  })
+
+  it('is none of another accelerator, nor of an engine that ended', () => {
+    expect(likelyCauses({ ...refused, accelerator: { asked: 'tcg' }, kvmVerdict: 'emulated' })).toEqual([])
+    expect(likelyCauses({ ...died, accelerator: { asked: 'kvm' }, kvmVerdict: 'emulated' })).toEqual([])
+  })
+})
+
+describe('a kernel file that was refused before the start', () => {
+  const refusal = (why: string): BootEvidence => ({
+    code: 'ERR_IMAGE_KERNEL',
+    message: `The \`kernel\` option /k/vmlinux cannot be used: ${why}`,
+  })
+
+  it.each<[CauseId, string]>([
+    ['not-a-kernel', 'it is not an x86 Linux kernel (neither a bzImage boot header nor ELF)'],
+    ['not-a-kernel', 'it is ELF without a PVH entry: build it with CONFIG_PVH=y, or give the bzImage'],
+    ['not-a-kernel', 'it is not a file: name the kernel file itself, such as /boot/vmlinuz-6.1.0'],
+    ['missing-file', 'there is no such file'],
+    ['missing-file', 'it cannot be read by this user'],
+  ])('%s: %s', (id, why) => {
+    expect(likelyCause(refusal(why))).toMatchObject({ id, evidence: { source: 'message' } })
+    expect(likelyCause(refusal(why))?.sentence).toContain('/k/vmlinux')
+    // Only the harness refuses files: a guest may print the same.
+    expect(likelyCauses({ ...refusal(why), code: 'ERR_BOX_REFUSED' })).toEqual([])
+  })
+
+  it('for its machine is explained by the architectures', () => {
+    const arm = { ...refusal('it is ELF for machine 183, not for x86-64'), engineArch: 'x86_64' }
+    expect(likelyCauses(arm)).toEqual([])
+    const [cause] = likelyCauses({ ...arm, kernelArch: 'aarch64' })
+    expect(cause?.id).toBe('wrong-architecture')
+    expect(cause?.sentence).toContain('the kernel is for aarch64 and the engine emulates x86_64')
   })
 })
 
@@ -163,6 +207,21 @@ describe('an engine killed by SIGKILL', () => {
     expect(likelyCauses({ ...killed, host: { kernelLog: kernelLog.replaceAll('qemu-system-x86', 'chrome') } })).toEqual(
       [],
     )
+  })
+
+  it('was not if the line is older than the box: the host counted no kill since', () => {
+    expect(likelyCauses({ ...killed, host: { kernelLog, oomKills: 0 } })).toEqual([])
+    expect(likelyCause({ ...killed, host: { kernelLog, oomKills: 1 } })?.confidence).toBe('said')
+  })
+
+  it('was killed inside a cgroup, as a recording of 6.18 says it', () => {
+    const cgroupLog =
+      'Memory cgroup out of memory: Killed process 8098 (qemu-system-x86) total-vm:1885868kB, anon-rss:62952kB, ' +
+      'file-rss:26560kB, shmem-rss:0kB, UID:0 pgtables:320kB oom_score_adj:0'
+    expect(likelyCause({ ...killed, host: { kernelLog: cgroupLog, oomKills: 1 } })).toMatchObject({
+      id: 'engine-oom-killed',
+      confidence: 'said',
+    })
   })
 
   it.each<[string, BootEvidence]>([
@@ -203,6 +262,8 @@ describe('the host', () => {
     ['aarch64', 'x86_64', true],
     ['arm64', 'AARCH64', false],
     ['amd64', 'x86_64', false],
+    ['i386', 'x86_64', false],
+    ['x86_64', 'i386', true],
   ])('a kernel for %s in an engine for %s: %s', (kernelArch, engineArch, wrong) => {
     expect(likelyCause({ kernelArch, engineArch })?.id).toBe(wrong ? 'wrong-architecture' : undefined)
   })

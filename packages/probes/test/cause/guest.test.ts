@@ -144,6 +144,62 @@ describe('the words of the kernel', () => {
   })
 })
 
+describe('a module that the agent needs', () => {
+  // A recording of 6.1 with module_blacklist=virtio_console.
+  const console = stamped('Run /init as init process', 'Module virtio_console is blacklisted')
+  const late: BootEvidence = { code: 'ERR_BOX_TIMEOUT', lastMark: 'agent-up', console }
+
+  it('was kept from being loaded', () => {
+    expect(likelyCause(late)).toMatchObject({ id: 'missing-driver', confidence: 'said' })
+    expect(likelyCause(late)?.sentence).toContain('virtio_console')
+  })
+
+  it.each<[string, BootEvidence]>([
+    ['the agent was there', { ...late, lastMark: 'agent-ready' }],
+    ['it was no deadline', { ...late, code: 'ERR_BOX_KILLED' }],
+    ['it is another module', { ...late, console: stamped('Module nouveau is blacklisted') }],
+  ])('is not the cause if %s', (_, evidence) => {
+    expect(ids(evidence)).toEqual([])
+  })
+})
+
+describe('a crash in one task', () => {
+  const console = recorded('linux-6.1-null')
+
+  it.each(['ERR_BOX_TIMEOUT', 'ERR_BOX_AGENT', 'ERR_BOX_EXEC_TIMEOUT', 'ERR_BOX_EXEC_ABORTED'])(
+    'may be what %s waited for in vain',
+    (code) => {
+      expect(likelyCause({ code, console })).toMatchObject({
+        id: 'guest-oops',
+        confidence: 'inferred',
+        evidence: { text: 'BUG: kernel NULL pointer dereference, address: 0000000000000000' },
+      })
+    },
+  )
+
+  it.each(['linux-6.1-bug', 'linux-6.1-gpf', 'linux-6.1-soft', 'linux-6.12-null', 'linux-6.12-soft'])('%s', (name) => {
+    expect(ids({ code: 'ERR_BOX_TIMEOUT', console: recorded(name) })).toEqual(['guest-oops'])
+  })
+
+  it.each(['linux-6.1-warn', 'linux-6.1-warnon', 'linux-6.1-segv', 'linux-6.1-whole-boot'])('%s is none', (name) => {
+    expect(ids({ code: 'ERR_BOX_TIMEOUT', console: recorded(name) })).toEqual([])
+  })
+
+  it('explains no end, and not what a program prints', () => {
+    expect(ids({ code: 'ERR_BOX_POWERED_OFF', console })).toEqual([])
+    const said = '[    0.000000] Linux version 6.1.0\nBUG: kernel NULL pointer dereference, address: 0\n'
+    expect(ids({ code: 'ERR_BOX_TIMEOUT', console: said })).toEqual([])
+  })
+
+  it('stands behind a kill for memory', () => {
+    const both = stamped(
+      'BUG: unable to handle page fault for address: 0',
+      'Out of memory: Killed process 7 (a) total-vm:1kB',
+    )
+    expect(ids({ code: 'ERR_BOX_TIMEOUT', console: both })).toEqual(['guest-oom', 'guest-oops'])
+  })
+})
+
 const USER_SPACE: readonly (readonly [CauseId, string])[] = [
   ['no-root', 'ALERT!  UUID=6b0cc5d4-1c5b-4d0c does not exist.  Dropping to a shell!\n\n(initramfs) '],
   ['no-root', 'ALERT! /dev/hda1 does not exist.  Dropping to a shell!\n'],
@@ -226,6 +282,14 @@ describe('where only the error speaks', () => {
   it('a panic without a console is a panic', () => {
     expect(likelyCause({ code: 'ERR_BOX_PANIC' })).toMatchObject({ id: 'guest-panic', evidence: { source: 'fact' } })
     expect(likelyCause({ lastMark: 'guest-panic', console: '' })?.id).toBe('guest-panic')
+  })
+
+  it('a file that the agent could not write for a full disk tells of the guest', () => {
+    const message = 'cannot write /small/data: No space left on device (os error 28)'
+    expect(likelyCause({ code: 'ERR_BOX_REFUSED', message })?.sentence).toContain('guest')
+    expect(
+      ids({ code: 'ERR_BOX_REFUSED', message: 'cannot write /small/data: Permission denied (os error 13)' }),
+    ).toEqual([])
   })
 
   it('a program that could not be run for its format is of another architecture', () => {

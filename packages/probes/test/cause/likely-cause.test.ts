@@ -20,6 +20,13 @@ describe('a deadline', () => {
     expect(likelyCause({ ...late, ...facts })).toMatchObject({ id: 'tcg-slow', confidence: 'inferred' })
   })
 
+  it('of seconds is judged by its last half, in which a guest that halted shows nothing', () => {
+    const halted: BootEvidence = { ...late, lastMark: 'vm-start', console: 'done', sinceMs: 1900, consoleQuietMs: 1700 }
+    expect(likelyCauses({ ...halted, elapsedMs: 1900 })).toEqual([])
+    expect(likelyCause({ ...halted, consoleQuietMs: 30, elapsedMs: 1900 })?.id).toBe('tcg-slow')
+    expect(likelyCause({ ...halted, elapsedMs: 60_000 })?.id).toBe('tcg-slow')
+  })
+
   it.each<[string, BootEvidence]>([
     ['nothing is known about progress', {}],
     ['the guest had been silent for long', { sinceMs: 50_000, consoleQuietMs: LIVELY_MS + 1 }],
@@ -36,6 +43,9 @@ describe('a deadline', () => {
     expect(likelyCause(kvm)).toMatchObject({ id: 'emulated-kvm', confidence: 'inferred' })
     expect(likelyCauses({ ...kvm, kvmVerdict: 'native' })).toEqual([])
     expect(likelyCauses({ ...kvm, accelerator: { proved: 'tcg' } })).toEqual([])
+    // A boot sector that does not say what is waited for runs well there; a kernel from a disk does not.
+    expect(likelyCauses({ ...kvm, firmware: true, lastMark: 'vm-start', console: 'x' })).toEqual([])
+    expect(likelyCause({ ...kvm, firmware: true, lastMark: 'kernel-first-line' })?.id).toBe('emulated-kvm')
   })
 
   it('with a console that never said anything is told apart from one nobody looked at', () => {
@@ -154,6 +164,8 @@ const evidences: fc.Arbitrary<BootEvidence> = fc.record(
     lastMark: fc.constantFrom('vm-start', 'agent-ready', 'guest-panic', ''),
     sinceMs: fc.double(),
     consoleQuietMs: fc.double(),
+    elapsedMs: fc.double(),
+    firmware: fc.boolean(),
     exit: fc.record({ code: fc.integer(), signal: fc.integer({ min: 1, max: 31 }) }, { requiredKeys: [] }),
     console: fc.oneof(foreign, fc.uint8Array({ maxLength: 400 })),
     consoleLine: fc.nat(),

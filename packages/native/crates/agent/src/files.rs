@@ -37,6 +37,16 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
     tokio::task::spawn_blocking(work).await.map_err(|error| FrameError::Io(error.into()))
 }
 
+/// Tells what is at a path, of any kind.
+pub async fn stat(stream: Stream, path: String) -> Result<(), FrameError> {
+    let looked = blocking(|| {
+        let path = absolute(path)?;
+        fs::metadata(&path).map(|facts| facts_of(&facts)).map_err(Fault::path("look at", &path))
+    });
+    let looked = looked.await?;
+    reply(stream, looked).await
+}
+
 /// Sends a file. An error in the middle drops the stream, so that it is no clean end.
 pub async fn read(mut stream: Stream, path: String) -> Result<(), FrameError> {
     let opened = blocking(|| absolute(path).and_then(open_regular)).await?;

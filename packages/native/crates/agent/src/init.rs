@@ -25,12 +25,25 @@ pub struct Beginning {
     pub uevents: Option<OwnedFd>,
     /// The console was not there before: what was printed was lost.
     pub console_came_late: bool,
+    /// When stage 0 handed over to the image's init, on the guest's clock.
+    pub switch_root_ns: Option<u64>,
+    /// Why stage 0 came to no end.
+    pub failure: Option<String>,
+}
+
+/// Whose machine it will be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Machine {
+    /// The agent's, for good.
+    Ours,
+    /// An image's init's: what that does itself is left to it.
+    TheImages,
 }
 
 /// Sets the box up. Whatever fails is told in `troubles`, and the boot goes on.
-pub fn begin() -> Beginning {
+pub fn begin(machine: Machine) -> Beginning {
     let mut troubles = Vec::new();
-    for step in MOUNTS {
+    for step in MOUNTS.iter().filter(|step| machine == Machine::Ours || step.early) {
         if let Err(error) = step.make() {
             troubles.push(format!("cannot mount {} on {}: {error}", step.kind, step.target));
         }
@@ -47,15 +60,17 @@ pub fn begin() -> Beginning {
             _ => {}
         }
     }
-    if let Err(error) = sethostname(b"boxlab") {
-        troubles.push(format!("cannot set the host name: {error}"));
-    }
-    if let Err(error) = raise_loopback() {
-        troubles.push(format!("cannot bring up the interface lo: {error}"));
+    if machine == Machine::Ours {
+        if let Err(error) = sethostname(b"boxlab") {
+            troubles.push(format!("cannot set the host name: {error}"));
+        }
+        if let Err(error) = raise_loopback() {
+            troubles.push(format!("cannot bring up the interface lo: {error}"));
+        }
     }
     let uevents = port::listen().map_err(|error| troubles.push(format!("cannot listen for devices: {error}"))).ok();
     let modules = modules::load_all(Path::new(modules::FOLDER), &mut troubles);
-    Beginning { modules, troubles, uevents, console_came_late }
+    Beginning { modules, troubles, uevents, console_came_late, ..Beginning::default() }
 }
 
 struct Mount {
@@ -64,6 +79,8 @@ struct Mount {
     flags: MountFlags,
     data: &'static CStr,
     mode: u32,
+    /// Needed before an image's init is there.
+    early: bool,
 }
 
 /// In their order. The modes of the file systems that have no option for it are those of the folders below.
@@ -72,13 +89,27 @@ const MOUNTS: [Mount; 7] = {
     const SAFEST: MountFlags = SAFE.union(MountFlags::NOEXEC);
     const NODES: MountFlags = MountFlags::NOSUID.union(MountFlags::NOEXEC);
     [
-        Mount { kind: "proc", target: "/proc", flags: SAFEST, data: c"", mode: 0o555 },
-        Mount { kind: "sysfs", target: "/sys", flags: SAFEST, data: c"", mode: 0o555 },
-        Mount { kind: "devtmpfs", target: "/dev", flags: MountFlags::NOSUID, data: c"mode=0755", mode: 0o755 },
-        Mount { kind: "devpts", target: "/dev/pts", flags: NODES, data: c"gid=5,mode=620,ptmxmode=666", mode: 0o755 },
-        Mount { kind: "tmpfs", target: "/dev/shm", flags: SAFE, data: c"mode=1777", mode: 0o1777 },
-        Mount { kind: "tmpfs", target: "/tmp", flags: SAFE, data: c"mode=1777", mode: 0o1777 },
-        Mount { kind: "tmpfs", target: "/run", flags: SAFE, data: c"mode=0755", mode: 0o755 },
+        Mount { kind: "proc", target: "/proc", flags: SAFEST, data: c"", mode: 0o555, early: true },
+        Mount { kind: "sysfs", target: "/sys", flags: SAFEST, data: c"", mode: 0o555, early: true },
+        Mount {
+            kind: "devtmpfs",
+            target: "/dev",
+            flags: MountFlags::NOSUID,
+            data: c"mode=0755",
+            mode: 0o755,
+            early: true,
+        },
+        Mount {
+            kind: "devpts",
+            target: "/dev/pts",
+            flags: NODES,
+            data: c"gid=5,mode=620,ptmxmode=666",
+            mode: 0o755,
+            early: false,
+        },
+        Mount { kind: "tmpfs", target: "/dev/shm", flags: SAFE, data: c"mode=1777", mode: 0o1777, early: false },
+        Mount { kind: "tmpfs", target: "/tmp", flags: SAFE, data: c"mode=1777", mode: 0o1777, early: false },
+        Mount { kind: "tmpfs", target: "/run", flags: SAFE, data: c"mode=0755", mode: 0o755, early: true },
     ]
 };
 
@@ -120,6 +151,17 @@ fn raise_loopback() -> io::Result<()> {
     match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
+    }
+}
+
+/// Gives an image's init what the kernel would have given it: default dispositions and nothing blocked.
+pub fn forget_signals() {
+    // SAFETY: the default disposition runs no code of ours, and the set outlives the call.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        let mut none: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
     }
 }
 

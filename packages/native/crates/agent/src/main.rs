@@ -23,6 +23,7 @@ mod pty;
 mod reaper;
 mod serve;
 mod spawn;
+mod stage0;
 mod users;
 
 use std::env;
@@ -37,10 +38,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 
 use crate::descriptor::Descriptor;
-use crate::init::Beginning;
+use crate::init::{Beginning, Machine};
 use crate::port::Ports;
 use crate::reaper::Reaper;
 use crate::serve::{Agent, serve};
+use crate::stage0::Resident;
 
 /// Before a port that failed or was left is opened again.
 const AGAIN: Duration = Duration::from_millis(10);
@@ -53,14 +55,11 @@ fn main() -> ExitCode {
     console::announce_panics();
     init::let_commands_inherit_nothing();
     let run = match Mode::of(&env::args().skip(1).collect::<Vec<_>>()) {
-        Some(Mode::Init) => {
-            let beginning = init::begin();
-            if beginning.console_came_late {
-                console::say(&format!("{AGENT_UP_MARKER}{up_ns}"));
-            }
-            serve_port(up_ns, beginning)
+        Some(Mode::Init) => serve_port(up_ns, begin(up_ns)),
+        Some(Mode::Resident(None)) => {
+            serve_port(up_ns, Beginning { uevents: port::listen().ok(), ..Beginning::default() })
         }
-        Some(Mode::Resident) => serve_port(up_ns, Beginning { uevents: port::listen().ok(), ..Beginning::default() }),
+        Some(Mode::Resident(Some(number))) => stay(number),
         Some(Mode::Descriptor(number)) => serve_descriptor(up_ns, number),
         None => {
             console::say("boxlab-agent runs as process 1 of a box, or as: boxlab-agent @resident | @serve-fd N");
@@ -79,7 +78,8 @@ fn main() -> ExitCode {
 /// What the agent is asked to be.
 enum Mode {
     Init,
-    Resident,
+    /// Beside another init; with the descriptor of what stage 0 left for it.
+    Resident(Option<RawFd>),
     Descriptor(RawFd),
 }
 
@@ -88,7 +88,10 @@ impl Mode {
         match arguments {
             // The kernel hands to init what it does not know of its command line: for us that means nothing.
             _ if std::process::id() == 1 => Some(Self::Init),
-            [mode] if mode == "@resident" => Some(Self::Resident),
+            [mode] if mode == "@resident" => Some(Self::Resident(None)),
+            [mode, number] if mode == "@resident" => {
+                number.parse().ok().filter(|number| *number > 2).map(|number| Self::Resident(Some(number)))
+            }
             // None of the standard streams.
             [mode, number] if mode == "@serve-fd" => {
                 number.parse().ok().filter(|number| *number > 2).map(Self::Descriptor)
@@ -98,14 +101,54 @@ impl Mode {
     }
 }
 
+/// Sets the box up. Where an image's init takes over, this process becomes that and nothing comes back.
+fn begin(up_ns: u64) -> Beginning {
+    let asked = stage0::asked();
+    let has_init = matches!(&asked, Some(Ok(stage0)) if stage0.init.is_some());
+    let mut beginning = init::begin(if has_init { Machine::TheImages } else { Machine::Ours });
+    if beginning.console_came_late {
+        console::say(&format!("{AGENT_UP_MARKER}{up_ns}"));
+    }
+    let entered = match &asked {
+        None => return beginning,
+        Some(Err(fault)) => Err(fault.to_string()),
+        Some(Ok(stage0)) => stage0::enter(stage0, &mut beginning.troubles).map_err(|fault| fault.to_string()),
+    };
+    let init = asked.and_then(Result::ok).and_then(|stage0| stage0.init);
+    beginning.failure = match (entered, init) {
+        (Ok(()), None) => None,
+        (Ok(()), Some(init)) => {
+            let (modules, troubles) = (beginning.modules.clone(), beginning.troubles.clone());
+            let resident = Resident { up_ns, modules, troubles, ..Resident::default() };
+            let Err(error) = stage0::hand_over(&init, resident);
+            Some(format!("the image's init {init} cannot be started: {error}"))
+        }
+        (Err(fault), _) => Some(fault),
+    };
+    if let Some(failure) = &beginning.failure {
+        console::say(&format!("boxlab: stage 0 failed: {failure}"));
+    }
+    beginning
+}
+
+/// Goes on beside the image's init.
+fn stay(number: RawFd) -> io::Result<()> {
+    let Resident { up_ns, switch_root_ns, modules, troubles } = stage0::taken_over(number)?;
+    let uevents = port::listen().ok();
+    let switch_root_ns = Some(switch_root_ns);
+    serve_port(up_ns, Beginning { modules, troubles, uevents, switch_root_ns, ..Beginning::default() })
+}
+
 fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
 fn serve_port(up_ns: u64, beginning: Beginning) -> io::Result<()> {
     runtime()?.block_on(async {
-        let Beginning { modules, troubles, uevents, .. } = beginning;
-        let agent = Arc::new(Agent { up_ns, owns_machine: true, modules, troubles, reaper: Reaper::start()? });
+        let Beginning { modules, troubles, uevents, switch_root_ns, failure, .. } = beginning;
+        let reaper = Reaper::start()?;
+        let owns_machine = true;
+        let agent = Arc::new(Agent { up_ns, owns_machine, modules, troubles, switch_root_ns, failure, reaper });
         let ports = Ports::new(uevents);
         loop {
             let path = ports.find().await;
@@ -122,8 +165,10 @@ fn serve_descriptor(up_ns: u64, number: RawFd) -> io::Result<()> {
     // SAFETY: it is above the standard streams, nothing else here knows of it, and whoever started us gave it to us.
     let fd = unsafe { OwnedFd::from_raw_fd(number) };
     runtime()?.block_on(async {
-        let (modules, troubles) = (Vec::new(), Vec::new());
-        let agent = Agent { up_ns, owns_machine: false, modules, troubles, reaper: Reaper::start()? };
+        let Beginning { modules, troubles, switch_root_ns, failure, .. } = Beginning::default();
+        let reaper = Reaper::start()?;
+        let owns_machine = false;
+        let agent = Agent { up_ns, owns_machine, modules, troubles, switch_root_ns, failure, reaper };
         serve(Descriptor::new(fd)?, Arc::new(agent)).await;
         Ok(())
     })

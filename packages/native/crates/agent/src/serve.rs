@@ -24,6 +24,10 @@ pub struct Agent {
     pub modules: Vec<Module>,
     /// What went wrong.
     pub troubles: Vec<String>,
+    /// When stage 0 handed over to the image's init.
+    pub switch_root_ns: Option<u64>,
+    /// Why stage 0 came to no end.
+    pub failure: Option<String>,
     /// Starts and waits for processes.
     pub reaper: Arc<Reaper>,
 }
@@ -72,6 +76,7 @@ async fn answer(mut stream: Stream, session: &Session) -> Result<(), FrameError>
             session.attachments.offer(exec, which, stream).await;
             Ok(())
         }
+        Request::Stat { path } => files::stat(stream, path).await,
         Request::ReadFile { path } => files::read(stream, path).await,
         Request::WriteFile { path, mode } => files::write(stream, path, mode).await,
         Request::ReadTar { path } => archive::read(stream, path).await,
@@ -109,6 +114,8 @@ fn hello(session: &Session) -> Hello {
         serving_ns: session.serving_ns,
         modules: session.agent.modules.clone(),
         troubles: session.agent.troubles.clone(),
+        switch_root_ns: session.agent.switch_root_ns,
+        failure: session.agent.failure.clone(),
     }
 }
 

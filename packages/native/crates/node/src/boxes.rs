@@ -7,7 +7,7 @@ use std::time::Duration;
 use boxlab_runtime::board::{Mark, Source};
 use boxlab_runtime::exec::ExecRequest;
 use boxlab_runtime::fault::{Failure, Fault};
-use boxlab_runtime::machine::Machine;
+use boxlab_runtime::machine::{BoxOrder, Machine};
 use boxlab_runtime::plan::BootPlan;
 use boxlab_runtime::stream::ByteStream;
 use boxlab_runtime::{exec, files, stop};
@@ -17,6 +17,7 @@ use napi_derive::napi;
 use crate::Owner;
 use crate::convert::{failure_error, fault_error, ns_of, on_runtime, to_json};
 use crate::exec::NativeExec;
+use crate::ledger::NativeTurn;
 use crate::stream::NativeStream;
 
 /// One box.
@@ -42,17 +43,12 @@ impl NativeBox {
 impl NativeBox {
     /// Makes the record folder.
     #[napi(constructor)]
-    pub fn new(
-        env: Env,
-        id: String,
-        name: Option<String>,
-        record_dir: String,
-        start_ns: BigInt,
-        started_at: String,
-    ) -> Result<Self> {
+    pub fn new(env: Env, order_json: String, start_ns: BigInt, turn: Option<&NativeTurn>) -> Result<Self> {
+        let order: BoxOrder = serde_json::from_str(&order_json)
+            .map_err(|error| Error::from_reason(format!("the order cannot be read: {error}")))?;
         let owner = env.get_instance_data::<Owner>()?.map_or(0, |owner| u64::from(owner.0));
-        let (dir, start_ns) = (PathBuf::from(record_dir), ns_of(&start_ns));
-        let made = Machine::create(&id, name.as_deref(), owner, &dir, start_ns, &started_at);
+        let turn = turn.map(NativeTurn::share);
+        let made = Machine::create(BoxOrder { start_ns: ns_of(&start_ns), owner, turn, ..order });
         Ok(Self { machine: made.map_err(|fault| failure_error(&Failure::from(&fault)))? })
     }
 
@@ -84,10 +80,17 @@ impl NativeBox {
         self.machine.kill();
     }
 
-    /// Keeps a failure of the harness in the record.
+    /// The box is ready, says the harness.
     #[napi]
-    pub fn note_failure(&self, code: String, message: String) {
-        self.machine.note_failure(&code, &message);
+    pub fn become_ready(&self, at_ns: BigInt) {
+        self.machine.become_ready(ns_of(&at_ns));
+    }
+
+    /// Ends the box because the harness says that its boot failed; resolves when the engine is gone.
+    #[napi]
+    pub async fn give_up(&self, code: String, message: String) -> Result<()> {
+        let machine = Arc::clone(&self.machine);
+        on_runtime(async move { machine.give_up(&code, &message).await }).await
     }
 
     /// Its state in a word.
@@ -157,6 +160,20 @@ impl NativeBox {
         on_runtime(async move { machine.board.wait_beyond(index as usize, limit).await }).await
     }
 
+    /// How many bytes of the console are in the record.
+    #[napi]
+    pub fn console_length(&self) -> f64 {
+        self.machine.console_length() as f64
+    }
+
+    /// Resolves with that number when it is more than `length`.
+    #[napi]
+    pub async fn wait_console(&self, length: i64, timeout_ms: u32) -> Result<f64> {
+        let length = u64::try_from(length).unwrap_or(0);
+        let wait = move |machine: Arc<Machine>| async move { machine.wait_console(length, timeout_ms.into()).await };
+        Ok(self.run(wait).await? as f64)
+    }
+
     /// Resolves with the JSON of how the engine ended.
     #[napi]
     pub async fn wait_exit(&self) -> Result<String> {
@@ -171,6 +188,13 @@ impl NativeBox {
             .map_err(|error| Error::from_reason(format!("the command cannot be read: {error}")))?;
         let running = self.run(|machine| async move { exec::exec(&machine, request).await }).await?;
         Ok(NativeExec::new(Arc::clone(&self.machine), running))
+    }
+
+    /// Resolves with the JSON of what is at a path of the guest.
+    #[napi]
+    pub async fn stat(&self, path: String, limit_ms: u32) -> Result<String> {
+        let facts = self.run(move |machine| async move { files::stat(&machine, &path, limit_ms.into()).await }).await?;
+        to_json(&facts)
     }
 
     /// Reads a file of the guest.

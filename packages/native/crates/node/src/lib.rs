@@ -8,6 +8,7 @@ mod boxes;
 mod convert;
 mod exec;
 mod host;
+mod ledger;
 mod stream;
 
 use std::sync::atomic::{AtomicU32, Ordering};

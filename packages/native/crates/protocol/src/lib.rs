@@ -6,6 +6,7 @@
 
 pub mod frame;
 pub mod mux;
+pub mod stage0;
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,11 @@ pub enum Request {
         exec: u64,
         /// Which stream.
         stream: Stdio,
+    },
+    /// Looks at whatever is at a path, through symbolic links. Reply: [`Reply`] of [`FileFacts`].
+    Stat {
+        /// Absolute path in the guest.
+        path: String,
     },
     /// Reads a file. Reply: [`Reply`] of [`FileFacts`], then the bytes.
     ReadFile {
@@ -171,6 +177,12 @@ pub struct Hello {
     pub modules: Vec<Module>,
     /// What went wrong on the way without stopping it, one sentence each.
     pub troubles: Vec<String>,
+    /// Guest CLOCK_MONOTONIC when stage 0 handed over to the image's init, in nanoseconds; absent in a bare box.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch_root_ns: Option<u64>,
+    /// Why stage 0 came to no end, as a sentence; the agent then serves from the initramfs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// A kernel module that the agent loaded or could not load.

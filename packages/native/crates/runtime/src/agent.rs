@@ -80,8 +80,14 @@ impl Agent {
         let (hello, _): (Hello, _) = self.ask(&Request::Hello { protocol: PROTOCOL_VERSION }).await?;
         let at_ns = now_ns();
         board.set(Mark::guest("agent-up", Source::Agent, hello.up_ns));
-        board.set(Mark::host("agent-ready", Source::Agent, at_ns).with(json!({ "servingGuestNs": hello.serving_ns })));
+        if let Some(switch_root_ns) = hello.switch_root_ns {
+            board.set(Mark::guest("switch-root", Source::Agent, switch_root_ns));
+        }
         record.replace("guest/agent.json", &hello);
+        if let Some(reason) = hello.failure {
+            return Err(Fault::Stage0 { reason });
+        }
+        board.set(Mark::host("agent-ready", Source::Agent, at_ns).with(json!({ "servingGuestNs": hello.serving_ns })));
         Ok(())
     }
 

@@ -3,13 +3,16 @@
 use std::collections::VecDeque;
 use std::io::{PipeReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
+use boxlab_protocol::AGENT_UP_MARKER;
+use boxlab_protocol::stage0::SWITCH_ROOT_MARKER;
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::board::{Board, Mark, Source};
 use crate::clock::now_ns;
+use crate::drain::{Drained, drain};
 use crate::fault::Fault;
 use crate::matcher::{Hit, Matcher, Pattern};
 use crate::plan::ConsoleMark;
@@ -30,7 +33,9 @@ const TAIL_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Console {
     tail: Arc<Mutex<VecDeque<u8>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Bytes that are in the record.
+    length: watch::Receiver<u64>,
+    drained: Drained,
 }
 
 /// How a panic begins on the console.
@@ -43,7 +48,8 @@ fn vocabulary() -> Vec<Pattern> {
         Pattern::text("kernel-first-line", "Linux version "),
         // init/main.c, run_init_process(): pr_info("Run %s as init process\n").
         Pattern::line("init-run", "Run ", " as init process"),
-        Pattern::text("agent-up", boxlab_protocol::AGENT_UP_MARKER),
+        Pattern::text("agent-up", AGENT_UP_MARKER),
+        Pattern::text("switch-root", SWITCH_ROOT_MARKER),
         // kernel/panic.c, vpanic(): pr_emerg("Kernel panic - not syncing: %s\n").
         Pattern::text("guest-panic", PANIC_TEXT),
         // agetty(8): the host name and this text.
@@ -65,7 +71,10 @@ impl Console {
         let mut files = record.console_files()?;
         let tail = Arc::new(Mutex::new(VecDeque::new()));
         let (record, board, kept) = (Arc::clone(record), Arc::clone(board), Arc::clone(&tail));
+        let (reading, drained) = drain();
+        let (grown, length) = watch::channel(0);
         let run = move || {
+            let _reading = reading;
             let mut buffer = vec![0; 64 * 1024];
             loop {
                 let length = match stream.read(&mut buffer) {
@@ -76,19 +85,18 @@ impl Console {
                 };
                 let at_ns = now_ns();
                 let bytes = &buffer[..length];
-                if let Err(error) = files.append(bytes, at_ns) {
-                    record.failed("console.bin", &error);
-                }
+                record.console(&mut files, bytes, at_ns);
                 keep_tail(&kept, bytes);
                 for hit in matcher.feed(bytes) {
                     set_marks(&board, &hit, at_ns);
                 }
+                grown.send_replace(files.length());
                 std::thread::sleep(COALESCE);
             }
         };
         let thread = std::thread::Builder::new().name("boxlab-console".to_owned()).spawn(run);
-        let thread = thread.map_err(|error| Fault::Plan(format!("no thread for the console: {error}")))?;
-        Ok(Self { tail, thread: Mutex::new(Some(thread)) })
+        thread.map_err(|error| Fault::Plan(format!("no thread for the console: {error}")))?;
+        Ok(Self { tail, length, drained })
     }
 
     /// The last lines, with what cannot be shown replaced.
@@ -106,13 +114,25 @@ impl Console {
         self.tail(usize::MAX).lines().rfind(|line| line.contains(text)).map(str::to_owned)
     }
 
-    /// Waits until everything that the engine wrote is in the record. Call after the engine has ended.
-    pub fn drain(&self) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A console thread that panicked has nothing more to give.
-            drop(thread.join());
+    /// How many bytes of it are in the record.
+    pub fn length(&self) -> u64 {
+        *self.length.borrow()
+    }
+
+    /// Resolves with how many bytes of it are in the record once that is more than `length`.
+    pub async fn beyond(&self, length: u64) -> u64 {
+        let mut grows = self.length.clone();
+        let grown = grows.wait_for(|now| *now > length).await.map(|now| *now);
+        match grown {
+            Ok(now) => now,
+            // The console has ended; who waits races with that.
+            Err(_) => std::future::pending().await,
         }
+    }
+
+    /// Waits until everything that the engine wrote is in the record, within a bound. Call after the engine has ended.
+    pub fn drain(&self) {
+        self.drained.wait();
     }
 }
 
@@ -134,8 +154,10 @@ fn set_marks(board: &Board, hit: &Hit, at_ns: u64) {
 
 /// The guest's own time on a line: printk's `[    1.234567] `, or the number after the agent's marker.
 fn guest_stamp_ns(mark: &str, line: &str) -> Option<u64> {
-    if mark == "agent-up" {
-        return line.split(boxlab_protocol::AGENT_UP_MARKER).nth(1)?.split_whitespace().next()?.parse().ok();
+    for (ours, marker) in [("agent-up", AGENT_UP_MARKER), ("switch-root", SWITCH_ROOT_MARKER)] {
+        if mark == ours {
+            return line.split(marker).nth(1)?.split_whitespace().next()?.parse().ok();
+        }
     }
     let stamp = line.strip_prefix('[')?.split(']').next()?.trim();
     let (seconds, micros) = stamp.split_once('.')?;
@@ -154,6 +176,7 @@ mod tests {
         assert_eq!(guest_stamp_ns("init-run", "[    1.234567] Run /init as init process"), Some(1_234_567_000));
         assert_eq!(guest_stamp_ns("init-run", "[12345.000001] Run /init as init process"), Some(12_345_000_001_000));
         assert_eq!(guest_stamp_ns("agent-up", "boxlab: agent-up 1500"), Some(1500));
+        assert_eq!(guest_stamp_ns("switch-root", "boxlab: switch-root 2500"), Some(2500));
         assert_eq!(guest_stamp_ns("login-prompt", "debian login: "), None);
         assert_eq!(guest_stamp_ns("init-run", "[  OK  ] Run x.y as init process"), None);
     }

@@ -78,8 +78,18 @@ pub enum Fault {
         proved: &'static str,
     },
     /// The record could not be written.
-    #[error("the record at {path} could not be written: {reason}")]
+    #[error(
+        "the record could not be written ({path}: {reason}), so it has a hole; free space there or set `record.dir`"
+    )]
     Record {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// The ledger of boots could not be read or written.
+    #[error("the ledger of boots at {path} cannot be used: {reason}")]
+    Ledger {
         /// The file or folder.
         path: PathBuf,
         /// The system's words.
@@ -99,6 +109,12 @@ pub enum Fault {
     /// The channel to the agent failed.
     #[error("the agent of the box cannot be reached: {0}")]
     Agent(String),
+    /// The image's root could not be entered.
+    #[error("the image does not boot: {reason}")]
+    Stage0 {
+        /// The agent's sentence.
+        reason: String,
+    },
     /// The agent could not do what it was asked.
     #[error("{message}")]
     Refused {
@@ -145,9 +161,11 @@ impl Fault {
             Self::State { .. } => "ERR_BOX_STATE",
             Self::Accelerator { .. } => "ERR_BOX_ACCELERATOR",
             Self::Record { .. } => "ERR_BOX_RECORD",
+            Self::Ledger { .. } => "ERR_BOX_LEDGER",
             Self::Qmp { .. } => "ERR_BOX_QMP",
             Self::Plan(_) => "ERR_BOX_PLAN",
             Self::Agent(_) => "ERR_BOX_AGENT",
+            Self::Stage0 { .. } => "ERR_BOX_STAGE0",
             Self::Refused { .. } => "ERR_BOX_REFUSED",
             Self::ExecTimeout { .. } => "ERR_BOX_EXEC_TIMEOUT",
             Self::ExecAborted { .. } => "ERR_BOX_EXEC_ABORTED",

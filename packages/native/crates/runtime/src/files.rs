@@ -17,6 +17,14 @@ use crate::stream::ByteStream;
 
 const NEED: &str = "files need a running box with an agent";
 
+/// Looks at what is at a path of the guest, of any kind.
+pub async fn stat(machine: &Arc<Machine>, path: &str, limit_ms: u64) -> Result<FileFacts, Fault> {
+    let live = machine.agent_of(NEED)?;
+    let request = Request::Stat { path: path.to_owned() };
+    let work = async { Ok(agent(&live)?.ask(&request).await?.0) };
+    machine.race(work, &format!("a look at {path}"), until(limit_ms)).await
+}
+
 /// Reads a file of the guest.
 pub async fn read(machine: &Arc<Machine>, path: &str, limit_ms: u64) -> Result<Vec<u8>, Fault> {
     let live = machine.agent_of(NEED)?;

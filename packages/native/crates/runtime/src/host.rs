@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::clock::known_tsc_khz;
 use crate::fault::{Exit, Failure};
 use crate::fingerprint::Fingerprints;
+use crate::machine::BoxOrder;
 use crate::plan::{Accel, BootPlan};
 use crate::process::start_ticks;
 use crate::record::RECORD_VERSION;
@@ -22,26 +23,31 @@ pub struct BootFile {
 
 impl BootFile {
     /// The file of a box that has not been planned yet.
-    pub fn new(box_id: &str, name: Option<&str>, start_ns: u64, started_at: &str) -> Self {
+    pub fn new(order: &BoxOrder) -> Self {
         let mut json = json!({
             "version": RECORD_VERSION,
-            "boxId": box_id,
+            "boxId": order.id,
             "owner": owner(),
             "host": host_facts(),
-            "startedAt": started_at,
-            "startNs": start_ns,
+            "startedAt": order.started_at,
+            "startNs": order.start_ns,
+            "keep": order.keep,
             "outcome": "running",
         });
-        if let Some(name) = name {
+        if let Some(name) = &order.name {
             json["name"] = json!(name);
+        }
+        if let Some(booted_by) = &order.booted_by {
+            json["bootedBy"] = booted_by.clone();
         }
         Self { json, proved: None }
     }
 
-    /// Adds the plan and the command line.
-    pub fn planned(&mut self, plan: &BootPlan, binary: &Path, argv: &[String]) {
+    /// Adds the plan and the command line; `by_hand` is one for a person's terminal.
+    pub fn planned(&mut self, plan: &BootPlan, binary: &Path, argv: &[String], by_hand: &[String]) {
         self.json["plan"] = json!(plan);
-        self.json["engine"] = json!({ "binary": binary, "argv": argv });
+        let reproduce = shell_line(binary, by_hand);
+        self.json["engine"] = json!({ "binary": binary, "argv": argv, "reproduce": reproduce });
         self.json["accelerator"] = json!({ "asked": plan.engine.asked, "reason": plan.engine.reason });
     }
 
@@ -49,6 +55,13 @@ impl BootFile {
     pub fn fingerprinted(&mut self, prints: Fingerprints) {
         self.json["engine"]["version"] = json!(prints.version);
         self.json["fingerprints"] = json!({ "machine": prints.machine, "engine": prints.engine });
+    }
+
+    /// Adds which files of the record were cut at their bound.
+    pub fn truncated(&mut self, files: &[&str]) {
+        if !files.is_empty() {
+            self.json["truncated"] = json!(files);
+        }
     }
 
     /// Adds the end of the engine.
@@ -89,6 +102,20 @@ impl BootFile {
     }
 }
 
+/// A command line as a shell takes it.
+fn shell_line(program: &Path, argv: &[String]) -> String {
+    let words = std::iter::once(program.to_string_lossy().into_owned()).chain(argv.iter().cloned());
+    words.map(|word| shell_word(&word)).collect::<Vec<_>>().join(" ")
+}
+
+fn shell_word(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./,:=+@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// This process, named so that no other one is ever meant: by its pid in its namespace, its start, the host's boot.
 fn owner() -> Value {
     let pid = std::process::id();
@@ -116,7 +143,8 @@ pub fn host_facts() -> Value {
     })
 }
 
-fn memory_mib() -> Option<u64> {
+/// The host's memory in MiB.
+pub fn memory_mib() -> Option<u64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     Some(kib.split_whitespace().next()?.parse::<u64>().ok()? / 1024)
@@ -124,4 +152,17 @@ fn memory_mib() -> Option<u64> {
 
 fn load() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_the_line_as_it_was_meant() {
+        let words = ["-append", "console=ttyS0 a='b'", "", "x,y=/p:1", "$HOME `id`"].map(str::to_owned);
+        let line = shell_line(Path::new("/usr/bin/printf"), &[vec!["%s|".to_owned()], words.to_vec()].concat());
+        let ran = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), words.map(|word| format!("{word}|")).concat());
+    }
 }

@@ -8,12 +8,14 @@ pub mod agent;
 pub mod board;
 pub mod clock;
 pub mod console;
+pub mod drain;
 pub mod engine;
 pub mod exec;
 pub mod fault;
 pub mod files;
 pub mod fingerprint;
 pub mod host;
+pub mod ledger;
 pub mod machine;
 pub mod matcher;
 pub mod plan;
@@ -25,6 +27,7 @@ pub mod registry;
 pub mod spawn;
 pub mod stop;
 pub mod stream;
+pub mod words;
 
 use std::sync::OnceLock;
 

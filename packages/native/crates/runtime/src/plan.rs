@@ -33,8 +33,9 @@ pub struct BootPlan {
     pub devices: Devices,
     /// Whether the guest runs our agent.
     pub agent: bool,
-    /// The mark that makes the box ready.
-    pub ready: String,
+    /// The mark that makes the box ready; absent where the harness will say so itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
     /// Marks that the user wants set at the first appearance of a text on the console.
     #[serde(default)]
     pub console_marks: Vec<ConsoleMark>,

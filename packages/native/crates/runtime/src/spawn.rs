@@ -3,8 +3,7 @@
 //! PR_SET_PDEATHSIG fires when the *thread* that forked ends, so an engine started from a worker would die with it at
 //! the wrong time, or not at all. This thread never ends before its process does.
 
-use std::fs::File;
-use std::io;
+use std::io::{self, PipeWriter};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ pub struct Launch {
     /// Descriptors that it inherits under the numbers they have here; closed in this process afterwards.
     pub inherit: Vec<OwnedFd>,
     /// Where its own words go.
-    pub log: File,
+    pub words: PipeWriter,
     /// Its working directory.
     pub dir: PathBuf,
 }
@@ -69,12 +68,12 @@ fn spawner() -> &'static Mutex<Sender<Job>> {
 
 fn start(launch: Launch) -> Result<Launched, Fault> {
     let spawn_fault = |error: &io::Error| Fault::Spawn { binary: launch.binary.clone(), reason: words(error) };
-    let stderr = launch.log.try_clone().map_err(|error| spawn_fault(&error))?;
+    let stderr = launch.words.try_clone().map_err(|error| spawn_fault(&error))?;
     let fds: Vec<RawFd> = launch.inherit.iter().map(AsRawFd::as_raw_fd).collect();
     let owner = std::process::id();
     let mut command = Command::new(&launch.binary);
     command.args(&launch.argv).current_dir(&launch.dir).process_group(0);
-    command.stdin(Stdio::null()).stdout(launch.log).stderr(stderr);
+    command.stdin(Stdio::null()).stdout(launch.words).stderr(stderr);
     // SAFETY: between fork and exec only async-signal-safe system calls are made, on values captured before.
     unsafe {
         command.pre_exec(move || die_with(owner, &fds));

@@ -29,13 +29,16 @@ pub enum Step {
 }
 
 /// How a box was stopped.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Stopped {
     /// The step that did it.
     pub by: Step,
     /// How the engine ended; absent when none was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
+    /// What of the record could not be written, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record_problem: Option<String>,
 }
 
 /// QEMU answers `quit` and ends at once; more than this means that it hangs.
@@ -45,13 +48,17 @@ const CLOCK_GRACE: Duration = Duration::from_millis(300);
 
 /// Stops a box. In any state, any number of times; resolves when the engine is gone.
 pub async fn stop(machine: &Arc<Machine>) -> Stopped {
+    let stopped = |by, exit| {
+        let record_problem = machine.record.first_error().map(|fault| fault.to_string());
+        Stopped { by, exit, record_problem }
+    };
     let Some(live) = machine.live() else {
         // Nothing runs yet; a boot that is about to start its engine finds itself killed.
         machine.kill();
-        return Stopped { by: Step::None, exit: None };
+        return stopped(Step::None, None);
     };
     if let Some(exit) = machine.exit() {
-        return Stopped { by: Step::None, exit: Some(exit) };
+        return stopped(Step::None, Some(exit));
     }
     let ready = machine.state() == crate::machine::State::Running;
     machine.board.now("stop-begin");
@@ -68,7 +75,8 @@ pub async fn stop(machine: &Arc<Machine>) -> Stopped {
     if by == Step::Kill {
         machine.kill();
     }
-    Stopped { by, exit: Some(machine.wait_exit().await) }
+    let exit = machine.wait_exit().await;
+    stopped(by, Some(exit))
 }
 
 /// True when the step ended the engine within its bound.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use boxlab_runtime::clock::now_ns;
 use boxlab_runtime::fault::Failure;
-use boxlab_runtime::machine::{Machine, State};
+use boxlab_runtime::machine::{BoxOrder, Machine, State};
 use boxlab_runtime::plan::BootPlan;
 use boxlab_runtime::stop::{Step, stop};
 use boxlab_runtime::{registry, tokio_runtime};
@@ -45,6 +45,21 @@ fn boot_disk(dir: &Path, text: &str) -> PathBuf {
     path
 }
 
+fn order(id: &str, dir: &Path) -> BoxOrder {
+    BoxOrder {
+        id: id.to_owned(),
+        name: Some("a box".to_owned()),
+        record_dir: dir.to_owned(),
+        start_ns: now_ns(),
+        started_at: "2026-01-01T00:00:00.000Z".to_owned(),
+        keep: "always".to_owned(),
+        limit_bytes: 1 << 20,
+        booted_by: Some(json!({ "file": "/suite.test.ts", "test": "boots" })),
+        owner: 1,
+        turn: None,
+    }
+}
+
 fn plan(disk: &Path, changes: &Value) -> BootPlan {
     let mut plan = json!({
         "engine": { "binary": "qemu-system-x86_64", "accel": "tcg", "asked": "auto", "reason": "a test" },
@@ -63,7 +78,7 @@ fn plan(disk: &Path, changes: &Value) -> BootPlan {
 
 fn machine(folder: &Folder) -> Arc<Machine> {
     let id = folder.0.file_name().unwrap().to_str().unwrap();
-    Machine::create(id, Some("a box"), 1, &folder.0.join("record"), now_ns(), "2026-01-01T00:00:00.000Z").unwrap()
+    Machine::create(order(id, &folder.0.join("record"))).unwrap()
 }
 
 fn boot(machine: &Arc<Machine>, plan: BootPlan) -> Result<(), Box<Failure>> {
@@ -253,8 +268,33 @@ fn a_box_whose_engine_is_killed_by_others_fails_and_says_how() {
 fn a_record_is_never_written_over() {
     let folder = Folder::new("twice");
     let first = machine(&folder);
-    let error =
-        Machine::create("other", None, 1, first.record.dir(), now_ns(), "2026-01-01T00:00:00.000Z").unwrap_err();
+    let error = Machine::create(order("other", first.record.dir())).unwrap_err();
     assert_eq!(error.code(), "ERR_BOX_RECORD");
     assert!(error.to_string().contains("File exists"), "{error}");
+}
+
+#[test]
+fn a_record_that_reaches_its_bound_is_cut_there_and_says_so() {
+    let folder = Folder::new("bound");
+    let disk = boot_disk(&folder.0, &format!("{}hello\r\n", "a long line of a talkative guest\r\n".repeat(8)));
+    let record = folder.0.join("record");
+    let machine = Machine::create(BoxOrder { limit_bytes: 4096, ..order("b1", &record) }).unwrap();
+    let talkative = Machine::create(BoxOrder { limit_bytes: 64, ..order("b2", &folder.0.join("other")) }).unwrap();
+    boot(&machine, plan(&disk, &json!({}))).unwrap();
+    boot(&talkative, plan(&disk, &json!({}))).unwrap();
+    assert!(talkative.console_tail().contains("hello"), "an error would still show the end of the console");
+    tokio_runtime().block_on(async {
+        stop(&machine).await;
+        assert_eq!(stop(&talkative).await.record_problem, None);
+    });
+    let cut = boot_file(&folder.0.join("other"))["truncated"].clone();
+    assert!(cut.as_array().unwrap().contains(&json!("console.bin")), "{cut}");
+    assert_eq!(std::fs::metadata(folder.0.join("other/console.bin")).unwrap().len(), 64);
+    let whole = boot_file(&record);
+    assert!(!whole["truncated"].as_array().is_some_and(|cut| cut.contains(&json!("console.bin"))), "{whole}");
+    validate("boot", &boot_file(&folder.0.join("other")));
+}
+
+fn boot_file(record: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(record.join("boot.json")).unwrap()).unwrap()
 }

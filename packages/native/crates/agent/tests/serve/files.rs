@@ -20,6 +20,10 @@ async fn read(guest: &Guest, path: &Path) -> Result<(FileFacts, Vec<u8>), Refusa
     Ok((facts, content))
 }
 
+async fn stat(guest: &Guest, path: &str) -> Result<FileFacts, Refusal> {
+    guest.answer::<FileFacts>(&Request::Stat { path: path.to_owned() }).await.1
+}
+
 async fn write(guest: &Guest, path: &Path, mode: u32, content: &[u8]) -> Result<FileFacts, Refusal> {
     let mut stream = guest.ask(&Request::WriteFile { path: path.to_str().unwrap().into(), mode }).await;
     stream.write_all(content).await.unwrap();
@@ -124,4 +128,22 @@ async fn a_large_file_into_a_wrong_place_is_refused_and_not_stuck() {
     let guest = Guest::start();
     let refused = write(&guest, Path::new("/etc/passwd/x"), 0o644, &some_bytes(5_000_000)).await.unwrap_err();
     assert!(refused.message.contains("/etc/passwd"), "{refused}");
+}
+
+#[tokio::test]
+async fn anything_at_a_path_is_looked_at_and_nothing_is_opened() {
+    let guest = Guest::settled().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let missing = stat(&guest, &path("none")).await.unwrap_err();
+    assert_eq!(missing.errno, Some(libc::ENOENT));
+    assert!(missing.message.contains(&path("none")), "{missing}");
+    std::fs::write(path("file"), "12345").unwrap();
+    assert_eq!(stat(&guest, &path("file")).await.unwrap().size, 5);
+    std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+    stat(&guest, &path("socket")).await.unwrap();
+    stat(&guest, folder.path().to_str().unwrap()).await.unwrap();
+    symlink(path("none"), path("dangling")).unwrap();
+    stat(&guest, &path("dangling")).await.unwrap_err();
+    assert!(stat(&guest, "file").await.unwrap_err().message.contains("absolute"));
 }

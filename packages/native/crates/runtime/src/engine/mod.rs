@@ -24,6 +24,10 @@ pub trait Engine: std::fmt::Debug + Send + Sync {
     /// The arguments with which its program boots the plan. The machine must start stopped and speak QMP.
     fn arguments(&self, plan: &BootPlan, box_id: &str, channels: Channels) -> Vec<String>;
 
+    /// The same machine for a person at a terminal: it starts at once, the console and the monitor are on the terminal,
+    /// and nothing is inherited.
+    fn by_hand(&self, plan: &BootPlan, box_id: &str) -> Vec<String>;
+
     /// What runs guest code.
     fn accel(&self) -> Accel;
 }

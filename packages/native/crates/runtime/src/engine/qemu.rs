@@ -37,21 +37,43 @@ enum Bus {
 
 impl Engine for Qemu {
     fn arguments(&self, plan: &BootPlan, box_id: &str, channels: Channels) -> Vec<String> {
+        self.command_line(plan, &format!("boxlab-{box_id}"), Some(channels))
+    }
+
+    fn by_hand(&self, plan: &BootPlan, box_id: &str) -> Vec<String> {
+        // Under another name: it is nobody's box, and no sweep may take it for one.
+        self.command_line(plan, &format!("by-hand-{box_id}"), None)
+    }
+
+    fn accel(&self) -> Accel {
+        self.accel
+    }
+}
+
+impl Qemu {
+    fn command_line(self, plan: &BootPlan, name: &str, channels: Option<Channels>) -> Vec<String> {
         let bus = bus_of(&plan.machine);
         let mut argv = Argv::default();
-        argv.pair("-name", format!("boxlab-{box_id}"));
-        argv.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot").flag("-S");
+        argv.pair("-name", name);
+        argv.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot");
+        if channels.is_some() {
+            argv.flag("-S");
+        }
         argv.pair("-display", "none");
         argv.pair("-machine", &plan.machine).pair("-accel", self.accel_argument(plan));
         argv.pair("-cpu", &plan.cpu_model).pair("-smp", plan.cpus.to_string());
         argv.pair("-m", format!("{}M", plan.memory_mib));
-        argv.pair("-chardev", format!("socket,id=qmp,fd={}", channels.qmp)).pair("-mon", "chardev=qmp,mode=control");
-        // A pipe, not a socket: the port hands over byte by byte, and each byte that waits in a socket is a packet of
-        // its own. Some 277 of them fill its buffer, and then the guest waits for the reader.
-        argv.pair("-add-fd", format!("fd={},set=1,opaque=console", channels.console));
-        argv.pair("-chardev", "file,id=console,path=/dev/fdset/1,append=on");
-        // Boards have their first serial port built in (microvm) or take it from here (q35, pc).
-        argv.pair("-serial", "chardev:console");
+        // Boards have their first serial port built in (microvm) or take it from `-serial` (q35, pc).
+        if let Some(Channels { qmp, console, .. }) = channels {
+            argv.pair("-chardev", format!("socket,id=qmp,fd={qmp}")).pair("-mon", "chardev=qmp,mode=control");
+            // A pipe, not a socket: the port hands over byte by byte, and each byte that waits in a socket is a packet
+            // of its own. Some 277 of them fill its buffer, and then the guest waits for the reader.
+            argv.pair("-add-fd", format!("fd={console},set=1,opaque=console"));
+            argv.pair("-chardev", "file,id=console,path=/dev/fdset/1,append=on");
+            argv.pair("-serial", "chardev:console");
+        } else {
+            argv.pair("-serial", "mon:stdio");
+        }
         if let Some(firmware) = &plan.firmware {
             argv.pair("-bios", firmware.to_string_lossy());
         }
@@ -60,12 +82,12 @@ impl Engine for Qemu {
             argv.pair("-append", cmdline);
         }
         disks(&mut argv, plan, bus);
-        devices(&mut argv, &plan.devices, plan.agent, bus, channels);
+        let agent = match channels {
+            Some(Channels { agent, .. }) => format!("socket,id=agent,fd={agent}"),
+            None => "null,id=agent".to_owned(),
+        };
+        devices(&mut argv, &plan.devices, plan.agent.then_some(agent), bus);
         argv.0
-    }
-
-    fn accel(&self) -> Accel {
-        self.accel
     }
 }
 
@@ -82,20 +104,21 @@ fn disks(argv: &mut Argv, plan: &BootPlan, bus: Bus) {
         let id = &disk.id;
         argv.pair("-drive", format!("if=none,id={id}-drive,file={path},format={},{writes}", disk.format));
         let device = match disk.interface {
-            DiskInterface::Virtio => virtio("blk", &disk.id, bus, plan.devices.ioeventfd),
+            // The guest finds a disk by its serial number, whatever name the kernel gives it.
+            DiskInterface::Virtio => format!("{},serial={id}", virtio("blk", id, bus, plan.devices.ioeventfd)),
             DiskInterface::Ide => format!("ide-hd,id={}", disk.id),
         };
         argv.pair("-device", format!("{device},drive={id}-drive"));
     }
 }
 
-fn devices(argv: &mut Argv, devices: &Devices, agent: bool, bus: Bus, channels: Channels) {
-    if agent {
-        argv.pair("-chardev", format!("socket,id=agent,fd={}", channels.agent));
+fn devices(argv: &mut Argv, devices: &Devices, agent: Option<String>, bus: Bus) {
+    if let Some(channel) = &agent {
+        argv.pair("-chardev", channel);
         argv.pair("-device", virtio("serial", "serial0", bus, devices.ioeventfd));
         argv.pair("-device", format!("virtserialport,id=agent0,bus=serial0.0,chardev=agent,name={PORT_NAME}"));
     }
-    if bus == Bus::Pci && agent {
+    if bus == Bus::Pci && agent.is_some() {
         argv.pair("-device", "pvpanic-pci,id=pvpanic0");
     }
     if devices.rng {
@@ -173,6 +196,20 @@ mod tests {
              -add-fd fd=11,set=1,opaque=console -chardev file,id=console,path=/dev/fdset/1,append=on \
              -serial chardev:console -kernel /k -initrd /i \
              -append console=ttyS0 a=b,c -chardev socket,id=agent,fd=12 -device virtio-serial-pci,id=serial0 \
+             -device virtserialport,id=agent0,bus=serial0.0,chardev=agent,name=boxlab.agent.0 \
+             -device pvpanic-pci,id=pvpanic0 -object rng-random,id=random,filename=/dev/urandom \
+             -device virtio-rng-pci,id=rng0,rng=random"
+        );
+    }
+
+    #[test]
+    fn by_hand_it_is_the_same_machine_on_a_terminal() {
+        let plan = plan(serde_json::json!({}));
+        assert_eq!(
+            Qemu::new(plan.engine.accel).by_hand(&plan, "b1").join(" "),
+            "-name by-hand-b1 -nodefaults -no-user-config -no-reboot -display none -machine q35 -accel tcg -cpu max \
+             -smp 2 -m 512M -serial mon:stdio -kernel /k -initrd /i \
+             -append console=ttyS0 a=b,c -chardev null,id=agent -device virtio-serial-pci,id=serial0 \
              -device virtserialport,id=agent0,bus=serial0.0,chardev=agent,name=boxlab.agent.0 \
              -device pvpanic-pci,id=pvpanic0 -object rng-random,id=random,filename=/dev/urandom \
              -device virtio-rng-pci,id=rng0,rng=random"

@@ -1,39 +1,37 @@
 //! One box in this process, from its record folder to the end of its engine.
 
+mod ends;
+mod look;
 mod race;
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::agent::{Agent, ClockSample};
+use crate::agent::Agent;
 use crate::board::{Board, Mark, Source};
-use crate::clock::now_ns;
 use crate::console::Console;
+use crate::drain::Drained;
 use crate::engine::{Channels, Engine, engine_of};
 use crate::fault::{Exit, Failure, Fault};
 use crate::fingerprint;
 use crate::host::BootFile;
+use crate::ledger::Turn;
 use crate::plan::{Accel, BootPlan};
-use crate::process::{Process, Usage};
+use crate::process::Process;
 use crate::qmp::Qmp;
 use crate::record::Record;
 use crate::registry;
 use crate::spawn::{Launch, find_program, launch};
-
-/// How long a killed engine may take to be gone. SIGKILL is not refused; this bounds a sick host.
-const KILL_GRACE: Duration = Duration::from_secs(5);
-/// For all pings of one call: each takes well under a millisecond.
-const PING_LIMIT: Duration = Duration::from_secs(30);
-/// Lines of the console that an error shows.
-const TAIL_LINES: usize = 20;
+use crate::words;
 
 /// The states of a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +61,35 @@ impl State {
     }
 }
 
+/// What is asked for: a box that has not been planned yet.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BoxOrder {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// The folder of its record, which must not hold one yet.
+    pub record_dir: PathBuf,
+    /// When the caller was asked for the box, on the host's clock.
+    #[serde(default)]
+    pub start_ns: u64,
+    /// The same as a date.
+    pub started_at: String,
+    /// When the record stays: `always`, `on-failure` or `never`. The harness sees to it; a sweep reads it.
+    pub keep: String,
+    /// The most that each file of the record may have, in bytes.
+    pub limit_bytes: u64,
+    /// The test that asked for it.
+    pub booted_by: Option<Value>,
+    /// The environment that owns it: when that ends, it is killed.
+    #[serde(skip)]
+    pub owner: u64,
+    /// Its place in the ledger, which it leaves when its engine is gone.
+    #[serde(skip)]
+    pub turn: Option<Arc<Turn>>,
+}
+
 /// One box.
 #[derive(Debug)]
 pub struct Machine {
@@ -78,6 +105,7 @@ pub struct Machine {
     pub(crate) live: Mutex<Option<Arc<Live>>>,
     state: watch::Sender<State>,
     exit: watch::Sender<Option<Exit>>,
+    turn: Option<Arc<Turn>>,
     killed: AtomicBool,
     pub(crate) stopping: AtomicBool,
     /// Commands that were run, and those of them that could not be or were cut short.
@@ -93,27 +121,21 @@ pub struct Live {
     pub(crate) process: Process,
     pub(crate) qmp: Qmp,
     pub(crate) console: Console,
+    pub(crate) words: Drained,
     pub(crate) agent: Option<Agent>,
 }
 
 impl Machine {
-    /// Makes the record folder; `start_ns` is when the caller was asked for the box, on the host's clock, and
-    /// `started_at` the same as a date.
-    pub fn create(
-        id: &str,
-        name: Option<&str>,
-        owner: u64,
-        dir: &Path,
-        start_ns: u64,
-        started_at: &str,
-    ) -> Result<Arc<Self>, Fault> {
-        let record = Arc::new(Record::create(dir)?);
+    /// Makes the record folder.
+    pub fn create(order: BoxOrder) -> Result<Arc<Self>, Fault> {
+        let record = Arc::new(Record::create(&order.record_dir, order.limit_bytes)?);
         let board = Arc::new(Board::new(Arc::clone(&record)));
-        board.set(Mark::host("start", Source::Harness, start_ns));
+        board.set(Mark::host("start", Source::Harness, order.start_ns));
         let machine = Arc::new(Self {
-            id: id.to_owned(),
-            owner,
-            file: Mutex::new(BootFile::new(id, name, start_ns, started_at)),
+            file: Mutex::new(BootFile::new(&order)),
+            id: order.id,
+            owner: order.owner,
+            turn: order.turn,
             record,
             board,
             live: Mutex::new(None),
@@ -137,18 +159,34 @@ impl Machine {
             return Err(self.failure(&fault));
         }
         self.state.send_replace(State::Booting);
+        let waits = plan.ready.is_some();
         match self.boot_steps(plan).await {
             Ok(()) => {
-                self.state.send_if_modified(|state| {
-                    let booting = *state == State::Booting;
-                    if booting {
-                        *state = State::Running;
-                    }
-                    booting
-                });
+                if waits {
+                    self.running();
+                }
                 Ok(())
             }
             Err(fault) => Err(self.fail(&fault).await),
+        }
+    }
+
+    /// The harness says that the box is ready, since its plan named no mark for that.
+    pub fn become_ready(&self, at_ns: u64) {
+        self.board.set(Mark::host("ready", Source::Harness, at_ns));
+        self.running();
+    }
+
+    fn running(&self) {
+        self.state.send_if_modified(|state| {
+            let booting = *state == State::Booting;
+            if booting {
+                *state = State::Running;
+            }
+            booting
+        });
+        if let Some(turn) = &self.turn {
+            turn.ready();
         }
     }
 
@@ -164,13 +202,28 @@ impl Machine {
             if let Some(agent) = &live.agent {
                 agent.greet(&self.record, &self.board).await?;
             }
-            let mark = self.board.wait(&ready).await;
-            if ready != "ready" {
-                self.board.set(Mark { mark: "ready".to_owned(), source: Source::Runtime, detail: None, ..mark });
+            if let Some(ready) = &ready {
+                let mark = self.board.wait(ready).await;
+                if ready != "ready" {
+                    self.board.set(Mark { mark: "ready".to_owned(), source: Source::Runtime, detail: None, ..mark });
+                }
             }
             Ok(())
         };
-        self.race(steps, &format!("`{ready}`"), Some((deadline, limit_ms))).await?;
+        let waited = match &ready {
+            Some(mark) => format!("`{mark}`"),
+            None if live.agent.is_some() => "`agent-ready`".to_owned(),
+            None => "`vm-start`".to_owned(),
+        };
+        // A boot that cannot be recorded cannot be judged: it fails, whatever the guest does.
+        let recorded = async {
+            tokio::select! {
+                biased;
+                fault = self.record.breaks() => Err(fault),
+                done = steps => done,
+            }
+        };
+        self.race(recorded, &waited, Some((deadline, limit_ms))).await?;
         if let Some(agent) = &live.agent {
             agent.sample_clock_soon(&self.record);
         }
@@ -180,7 +233,8 @@ impl Machine {
     fn launch(self: &Arc<Self>, plan: BootPlan, engine: &dyn Engine) -> Result<Arc<Live>, Fault> {
         let pair = || UnixStream::pair().map_err(|error| Fault::Plan(format!("no socket pair: {error}")));
         let ((qmp, qmp_end), (channel, channel_end)) = (pair()?, pair()?);
-        let (console, console_end) = std::io::pipe().map_err(|error| Fault::Plan(format!("no pipe: {error}")))?;
+        let pipe = || std::io::pipe().map_err(|error| Fault::Plan(format!("no pipe: {error}")));
+        let ((console, console_end), (heard, words)) = (pipe()?, pipe()?);
         let channels =
             Channels { qmp: qmp_end.as_raw_fd(), console: console_end.as_raw_fd(), agent: channel_end.as_raw_fd() };
         let argv = engine.arguments(&plan, &self.id, channels);
@@ -190,16 +244,18 @@ impl Machine {
             inherit.push(channel_end.into());
         }
         let console = Console::start(console, &self.record, &self.board, &plan.console_marks)?;
-        self.edit_file(|file| file.planned(&plan, &binary, &argv));
+        let by_hand = engine.by_hand(&plan, &self.id);
+        self.edit_file(|file| file.planned(&plan, &binary, &argv, &by_hand));
         // Before the fork: whoever finds an engine without an owner needs to know whose it was.
         self.write_file();
         self.board.now("plan-ready");
         let dir = self.record.dir().to_owned();
-        let launched = launch(Launch { binary, argv, inherit, log: self.record.engine_log()?, dir })?;
+        let heard = words::listen(heard, &self.record)?;
+        let launched = launch(Launch { binary, argv, inherit, words, dir })?;
         self.board.set(Mark::host("spawn", Source::Runtime, launched.fork_ns));
         let qmp = Qmp::start(qmp, &self.record, &self.board)?;
         let agent = if plan.agent { Some(Agent::start(channel)?) } else { None };
-        let live = Arc::new(Live { plan, process: launched.process, qmp, console, agent });
+        let live = Arc::new(Live { plan, process: launched.process, qmp, console, words: heard, agent });
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&live));
         self.watch_end(&live)?;
         // A kill that came while the engine was being started found nothing to kill.
@@ -229,152 +285,6 @@ impl Machine {
             machine.write_file();
         });
         Ok(())
-    }
-
-    /// Reaps the engine in a thread of its own, so that no zombie stays whatever else happens.
-    fn watch_end(self: &Arc<Self>, live: &Arc<Live>) -> Result<(), Fault> {
-        let (machine, live) = (Arc::clone(self), Arc::clone(live));
-        let run = move || {
-            let exit = live.process.reap();
-            let at_ns = now_ns();
-            live.console.drain();
-            machine.board.set(Mark::host("engine-exit", Source::Runtime, at_ns).with(json!(exit)));
-            machine.ended(exit);
-        };
-        let spawned = std::thread::Builder::new().name("boxlab-reap".to_owned()).spawn(run);
-        spawned.map(drop).map_err(|error| Fault::Plan(format!("no thread to wait for the engine: {error}")))
-    }
-
-    fn ended(&self, exit: Exit) {
-        let wanted = self.stopping.load(Ordering::SeqCst) || self.board.find("guest-shutdown").is_some();
-        let outcome = match (self.killed.load(Ordering::SeqCst), wanted) {
-            (true, _) => "killed",
-            (false, true) => "stopped",
-            (false, false) => "failed",
-        };
-        self.edit_file(|file| file.ended(outcome, exit));
-        self.state.send_if_modified(|state| {
-            // A boot that fails says so itself, with its reason.
-            let running = *state == State::Running;
-            if running {
-                *state = if outcome == "failed" { State::Failed } else { State::Stopped };
-            }
-            running
-        });
-        self.write_file();
-        self.exit.send_replace(Some(exit));
-    }
-
-    /// Ends a boot: the engine is killed, the record says why, and the evidence goes into the failure.
-    async fn fail(&self, fault: &Fault) -> Failure {
-        let mut failure = self.failure(fault);
-        self.end_engine().await;
-        // The console is whole only now.
-        failure.console_tail = self.console_tail();
-        failure.exit = self.exit();
-        self.edit_file(|file| file.failed(&failure, self.killed.load(Ordering::SeqCst)));
-        self.state.send_replace(State::Failed);
-        self.write_file();
-        registry::failed();
-        failure
-    }
-
-    /// Kills the engine if there is one, and returns when it is gone and its console is in the record.
-    pub async fn end_engine(&self) {
-        if let Some(live) = self.live() {
-            live.process.kill();
-            let mut exit = self.exit.subscribe();
-            self.dies(&mut exit, KILL_GRACE).await;
-        }
-    }
-
-    /// Keeps a failure of the harness (an image, an abort before the boot) in the record.
-    pub fn note_failure(&self, code: &str, message: &str) {
-        self.edit_file(|file| file.noted(code, message));
-        self.state.send_replace(State::Failed);
-        self.write_file();
-        registry::failed();
-    }
-
-    /// Kills the box at once and returns when its process is gone. Safe to call in any state, any number of times.
-    pub fn kill(&self) {
-        // Whoever ended first has the say: a box that is stopped was not killed.
-        if self.exit().is_none() {
-            self.killed.store(true, Ordering::SeqCst);
-        }
-        if let Some(live) = self.live() {
-            live.process.kill();
-            live.process.wait_end(KILL_GRACE);
-        }
-    }
-
-    /// Asks the agent for the guest's clock, `count` times.
-    pub async fn pings(&self, count: u64) -> Result<Vec<ClockSample>, Fault> {
-        let live = self.agent_of("a ping needs a running box with an agent")?;
-        let Some(agent) = &live.agent else { return Err(Fault::Agent("the box has none".to_owned())) };
-        let bound = (Instant::now() + PING_LIMIT, PING_LIMIT.as_millis() as u64);
-        self.race(agent.pings(count), "the agent to answer pings", Some(bound)).await
-    }
-
-    /// Waits for a mark, at most `limit_ms`.
-    pub async fn wait_mark(&self, mark: &str, limit_ms: u64) -> Result<Mark, Fault> {
-        let deadline = Instant::now() + Duration::from_millis(limit_ms);
-        self.race(async { Ok(self.board.wait(mark).await) }, &format!("`{mark}`"), Some((deadline, limit_ms))).await
-    }
-
-    /// Its state.
-    pub fn state(&self) -> State {
-        *self.state.borrow()
-    }
-
-    /// How its engine ended, once it did.
-    pub fn exit(&self) -> Option<Exit> {
-        *self.exit.borrow()
-    }
-
-    /// Resolves when the engine has ended.
-    pub async fn wait_exit(&self) -> Exit {
-        let mut exit = self.exit.subscribe();
-        let ended = exit.wait_for(Option::is_some).await;
-        ended.ok().and_then(|exit| *exit).unwrap_or(Exit { code: None, signal: None })
-    }
-
-    /// Its engine's process id, while it runs.
-    pub fn pid(&self) -> Option<u32> {
-        if self.exit().is_some() { None } else { self.live().map(|live| live.process.pid()) }
-    }
-
-    /// What its engine's process has used; `None` when none runs.
-    pub fn usage(&self) -> Option<Usage> {
-        if self.exit().is_some() { None } else { self.live().and_then(|live| live.process.usage()) }
-    }
-
-    /// The accelerator that QMP proved.
-    pub fn proved(&self) -> Option<Accel> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).proved
-    }
-
-    /// boot.json as it stands.
-    pub fn boot_json(&self) -> Value {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).to_json()
-    }
-
-    /// The last lines of the console.
-    pub fn console_tail(&self) -> String {
-        self.live().map_or_else(String::new, |live| live.console.tail(TAIL_LINES))
-    }
-
-    pub(crate) fn live(&self) -> Option<Arc<Live>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The agent of a running box, or why there is none to ask.
-    pub(crate) fn agent_of(&self, need: &'static str) -> Result<Arc<Live>, Fault> {
-        match (self.live(), self.state()) {
-            (Some(live), State::Running | State::Booting) if live.agent.is_some() => Ok(live),
-            (Some(_), State::Running) => Err(Fault::State { state: "running without an agent", need }),
-            (_, state) => Err(Fault::State { state: state.name(), need }),
-        }
     }
 
     pub(crate) fn edit_file(&self, edit: impl FnOnce(&mut BootFile)) {

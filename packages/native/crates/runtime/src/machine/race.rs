@@ -37,7 +37,9 @@ impl Machine {
         };
         let mut exit = self.exit.subscribe();
         // How long the end may take to become known, and what to say when it does not come.
+        // What is there already counts, also when the box ended right after it.
         let (grace, otherwise) = tokio::select! {
+            biased;
             done = work => match done {
                 // A channel that breaks because the engine ended has that end as its reason.
                 Err(broken @ (Fault::Qmp { .. } | Fault::Agent(_))) => (Duration::from_millis(200), Some(broken)),
