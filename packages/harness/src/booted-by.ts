@@ -1,3 +1,5 @@
+import type { Box } from './box.ts'
+
 /** The test that asked for a box. */
 export interface BootedBy {
   /** Absolute path of the test file. */
@@ -6,14 +8,16 @@ export interface BootedBy {
   readonly test?: string
 }
 
-let source: () => BootedBy | undefined = () => undefined
+type Find = (box?: Box) => BootedBy | undefined
 
-/** A test runner's integration says here how to find out which test runs. */
-export function setBootedBy(find: () => BootedBy | undefined): void {
+let source: Find = () => undefined
+
+/** A test runner's integration says here how to find out which test runs. It gets a box that is about to boot. */
+export function setBootedBy(find: Find): void {
   source = find
 }
 
-/** The test that runs now, where a test runner's integration knows. */
-export function bootedBy(): BootedBy | undefined {
-  return source()
+/** The test that runs now, where a test runner's integration knows; `box` is what it boots. */
+export function bootedBy(box?: Box): BootedBy | undefined {
+  return source(box)
 }

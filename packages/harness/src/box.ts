@@ -10,7 +10,7 @@ import {
   type Stopped,
   type Turn,
 } from '@boxlab/native'
-import { bootedBy } from './booted-by.ts'
+import { type BootedBy, bootedBy } from './booted-by.ts'
 import { checkOptions } from './check-options.ts'
 import { type ExecDefaults, type ExecOptions, type ExecResult, execCommand, plainReason, spawnCommand } from './exec.ts'
 import { explainFailure } from './failure/explain-failure.ts'
@@ -81,6 +81,7 @@ export class Box implements AsyncDisposable {
   #planned: Planned | undefined
   #ended: 'stopped' | 'failed' | undefined
   #keep = false
+  #held = false
   #booting: Promise<void> | undefined
   /** Ends the wait for a turn. */
   readonly #leaving: AbortController = new AbortController()
@@ -139,7 +140,8 @@ export class Box implements AsyncDisposable {
     if (this.state !== 'created') {
       throw new BoxError('ERR_BOX_STATE', `the box is ${this.state}; a box boots once, make a new one`)
     }
-    this.#booting = this.#bootInTurn(signal)
+    // A runner shows where a stack begins: the caller's line tells more than ours.
+    this.#booting = this.#bootInTurn(signal, new Error('asked here'))
     try {
       await this.#booting
     } catch (thrown) {
@@ -150,9 +152,9 @@ export class Box implements AsyncDisposable {
     return this
   }
 
-  async #bootInTurn(signal: AbortSignal | undefined): Promise<void> {
+  async #bootInTurn(signal: AbortSignal | undefined, calledFrom: Error): Promise<void> {
     const { name, memoryMib = 512, cpus = 1, timeouts } = this.options
-    const by = bootedBy()
+    const by = bootedBy(this)
     const claim = { want: 'box', id: this.id, label: name ?? by?.test ?? by?.file, memoryMib, cpus } as const
     const either = signal ? AbortSignal.any([signal, this.#leaving.signal]) : this.#leaving.signal
     const turn = { root: stateRoot(), signal: either, timeoutMs: timeouts?.turnMs ?? 600_000 }
@@ -160,7 +162,7 @@ export class Box implements AsyncDisposable {
     try {
       await bootInTurn(claim, turn, async (taken) => {
         began = true
-        await this.#boot(signal, taken)
+        await this.#boot(signal, taken, by, calledFrom)
       })
     } catch (thrown) {
       if (began) throw thrown
@@ -172,13 +174,13 @@ export class Box implements AsyncDisposable {
     }
   }
 
-  async #boot(signal: AbortSignal | undefined, turn: Turn): Promise<void> {
+  async #boot(signal: AbortSignal | undefined, turn: Turn, by: BootedBy | undefined, calledFrom: Error): Promise<void> {
     const startNs = process.hrtime.bigint()
     const root = stateRoot()
     const { dir, keep = 'on-failure', maxMib = 64 } = this.options.record ?? {}
     const recordDir = resolve(dir ?? join(root, 'records', this.id))
     const limitBytes = maxMib * 1024 * 1024
-    const order = { id: this.id, name: this.options.name, recordDir, startNs, keep, limitBytes, bootedBy: bootedBy() }
+    const order = { id: this.id, name: this.options.name, recordDir, startNs, keep, limitBytes, bootedBy: by }
     const machine = new Machine({ ...order, turn })
     this.#machine = machine
     this.#record = recordDir
@@ -193,7 +195,7 @@ export class Box implements AsyncDisposable {
       machine.count('ready')
     } catch (thrown) {
       this.#keep = true
-      const error = await this.#bootError(thrown, signal)
+      const error = await this.#bootError(thrown, signal, calledFrom)
       await this.#settle()
       throw error
     } finally {
@@ -228,15 +230,14 @@ export class Box implements AsyncDisposable {
     }
   }
 
-  async #bootError(thrown: unknown, signal: AbortSignal | undefined): Promise<unknown> {
-    const { options } = this
-    if (!signal?.aborted) {
-      const { record } = this
-      return explainFailure(thrown, { doing: 'boot', machine: this.#machine, record, options, host: this.#host })
-    }
-    const message = thrown instanceof BoxError ? thrown.summary : 'the boot was aborted'
-    const details = { ...(this.#record !== undefined && { record: this.#record }) }
-    return new BoxError('ERR_BOX_ABORTED', `aborted by its signal: ${message}`, details, { cause: plainReason(signal) })
+  async #bootError(thrown: unknown, signal: AbortSignal | undefined, calledFrom: Error): Promise<unknown> {
+    const { options, record } = this
+    const about = { doing: 'boot', machine: this.#machine, record, options, host: this.#host, calledFrom } as const
+    if (!signal?.aborted) return explainFailure(thrown, about)
+    const [message, details] =
+      thrown instanceof BoxError ? [thrown.summary, thrown.details()] : ['the boot was aborted', {}]
+    const cause = { cause: plainReason(signal) }
+    return explainFailure(new BoxError('ERR_BOX_ABORTED', `aborted by its signal: ${message}`, details, cause), about)
   }
 
   #lose(why: string): void {
@@ -349,6 +350,17 @@ export class Box implements AsyncDisposable {
     this.#keep = true
   }
 
+  /** The record stays beyond the end of the box until `releaseRecord`: whether it is wanted may be known only then. */
+  holdRecord(): void {
+    this.#held = true
+  }
+
+  /** Ends what `holdRecord` began: the record of a box that has ended goes now, where the policy says so. */
+  async releaseRecord(): Promise<void> {
+    this.#held = false
+    if (this.state === 'stopped' || this.state === 'failed') await this.#settle()
+  }
+
   /**
    * Stops it, gently first and in bounded steps; resolves when its process is gone. In any state, any number of times.
    * Rejects with ERR_BOX_RECORD, after all of that, when its record has a hole.
@@ -391,7 +403,7 @@ export class Box implements AsyncDisposable {
     if (this.#machine?.state === 'created') this.#ended ??= 'stopped'
     const keep = this.options.record?.keep ?? 'on-failure'
     const failed = this.#keep || this.state === 'failed'
-    if (this.#record === undefined || keep === 'always' || (keep === 'on-failure' && failed)) return
+    if (this.#record === undefined || this.#held || keep === 'always' || (keep === 'on-failure' && failed)) return
     await rm(this.#record, { recursive: true, force: true })
   }
 }

@@ -27,6 +27,5 @@ export const test: TestAPI<BoxFixtures> = base.extend<BoxFixtures>({
     followBox(box, [task])
     await box.boot({ signal: both })
     await use(box)
-    if (task.result?.state === 'fail') box.keepRecord()
   },
 })

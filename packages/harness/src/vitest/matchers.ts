@@ -77,10 +77,14 @@ export const boxMatchers: {
     return { pass: found.ms <= bound, message: () => `${sentence}, and the bound is ${bound} ms` }
   },
   toHaveCleanConsole(received, { allow = [] } = {}) {
-    const report = findConsoleProblems(
-      readFileSync(join(recordOf(received, 'toHaveCleanConsole'), 'console.bin')),
-      allow,
-    )
+    const record = recordOf(received, 'toHaveCleanConsole')
+    const { truncated = [] } = JSON.parse(readFileSync(join(record, 'boot.json'), 'utf8')) as { truncated?: string[] }
+    const report = findConsoleProblems(readFileSync(join(record, 'console.bin')), allow)
+    if (truncated.includes('console.bin')) {
+      throw new Error(
+        `the record was cut after ${report.bytes} bytes of the console, so nothing can be said of the rest: raise \`record.maxMib\``,
+      )
+    }
     if (report.bytes === 0) throw new Error('the console is empty: nothing was printed, so nothing can be said of it')
     const bad = report.findings.filter(({ allowedBy }) => !allowedBy)
     const unused = report.unusedAllow.map(({ message }) => `\n  note: ${message}`).join('')

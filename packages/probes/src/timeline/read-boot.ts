@@ -115,7 +115,7 @@ const hostOf: Part<HostFacts> = (_, field, unknown) => {
 }
 
 const engineOf: Part<NonNullable<BootRecord['engine']>> = (_, field, unknown) => {
-  unknown(['binary', 'version', 'argv', 'reproduce'])
+  unknown(['binary', 'version', 'argv', 'reproduce', 'pid'])
   return { ...field('binary', isText), ...field('version', isText) }
 }
 

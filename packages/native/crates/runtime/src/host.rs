@@ -51,6 +51,11 @@ impl BootFile {
         self.json["accelerator"] = json!({ "asked": plan.engine.asked, "reason": plan.engine.reason });
     }
 
+    /// Adds the engine's process id.
+    pub fn spawned(&mut self, pid: u32) {
+        self.json["engine"]["pid"] = json!(pid);
+    }
+
     /// Adds the fingerprints and the engine's version.
     pub fn fingerprinted(&mut self, prints: Fingerprints) {
         self.json["engine"]["version"] = json!(prints.version);

@@ -101,6 +101,6 @@ impl Machine {
     /// Waits for a mark, at most `limit_ms`.
     pub async fn wait_mark(&self, mark: &str, limit_ms: u64) -> Result<Mark, Fault> {
         let deadline = Instant::now() + Duration::from_millis(limit_ms);
-        self.race(async { Ok(self.board.wait(mark).await) }, &format!("`{mark}`"), Some((deadline, limit_ms))).await
+        self.race(async { Ok(self.board.wait(mark).await) }, &Self::waited(mark), Some((deadline, limit_ms))).await
     }
 }

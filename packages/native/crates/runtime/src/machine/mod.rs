@@ -211,7 +211,7 @@ impl Machine {
             Ok(())
         };
         let waited = match &ready {
-            Some(mark) => format!("`{mark}`"),
+            Some(mark) => Self::waited(mark),
             None if live.agent.is_some() => "`agent-ready`".to_owned(),
             None => "`vm-start`".to_owned(),
         };
@@ -253,6 +253,8 @@ impl Machine {
         let heard = words::listen(heard, &self.record)?;
         let launched = launch(Launch { binary, argv, inherit, words, dir })?;
         self.board.set(Mark::host("spawn", Source::Runtime, launched.fork_ns));
+        let pid = launched.process.pid();
+        self.edit_file(|file| file.spawned(pid));
         let qmp = Qmp::start(qmp, &self.record, &self.board)?;
         let agent = if plan.agent { Some(Agent::start(channel)?) } else { None };
         let live = Arc::new(Live { plan, process: launched.process, qmp, console, words: heard, agent });

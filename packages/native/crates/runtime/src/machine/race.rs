@@ -71,6 +71,14 @@ impl Machine {
         Fault::Timeout { waited: waited.to_owned(), limit_ms, hint }
     }
 
+    /// What a mark means to the one who waits for it.
+    pub fn waited(mark: &str) -> String {
+        match mark.strip_prefix("user:console:") {
+            Some(text) => format!("'{text}' on the console"),
+            None => format!("`{mark}`"),
+        }
+    }
+
     /// Why the engine is gone, or why its guest is of no use any more.
     pub fn why_ended(&self, waited: &str) -> Fault {
         let waited = waited.to_owned();

@@ -1,0 +1,3 @@
+import { trapConfig } from '../config.ts'
+
+export default trapConfig()
