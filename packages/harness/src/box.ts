@@ -12,16 +12,36 @@ import {
 } from '@boxlab/native'
 import { type BootedBy, bootedBy } from './booted-by.ts'
 import { checkOptions } from './check-options.ts'
-import { type ExecDefaults, type ExecOptions, type ExecResult, execCommand, plainReason, spawnCommand } from './exec.ts'
+import {
+  type ExecDefaults,
+  type ExecOptions,
+  execDefaults,
+  type ExecResult,
+  execCommand,
+  plainReason,
+  spawnCommand,
+} from './exec.ts'
 import { explainFailure } from './failure/explain-failure.ts'
 import { type HostBefore, hostBefore } from './failure/host-memory.ts'
 import { bootInTurn } from './ledger/index.ts'
 import { type BoxMetrics, boxMetrics } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
+import { followJournal } from './stage0/journal.ts'
+import { initReady } from './stage0/init-ready.ts'
+import { systemdMarks } from './stage0/systemd-marks.ts'
+import { verifyInGuest } from './stage0/verify.ts'
 import { stateRoot } from './state-root.ts'
-import { sweepSoon } from './sweep/index.ts'
+import { asideFolder, sweepSoon } from './sweep/index.ts'
 import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
+
+/** Whether an error comes from before the engine: what was being made was given up. */
+function machineless(thrown: unknown): boolean {
+  return (thrown as { readonly code?: unknown }).code === 'ERR_IMAGE_ABORTED'
+}
+
+/** The bound of each file of a record, in MiB. */
+const defaultMaxMib = 64
 
 /** After these there is no guest to ask any more. */
 const lostBy = new Set(['ERR_BOX_ENGINE_EXITED', 'ERR_BOX_PANIC', 'ERR_BOX_RESET', 'ERR_BOX_POWERED_OFF'])
@@ -76,7 +96,7 @@ export class Box implements AsyncDisposable {
   readonly id: string = newBoxId()
   readonly options: BoxOptions
   readonly files: BoxFiles
-  readonly #defaults: ExecDefaults
+  #defaults: ExecDefaults
   #machine: Machine | undefined
   #planned: Planned | undefined
   #ended: 'stopped' | 'failed' | undefined
@@ -89,18 +109,17 @@ export class Box implements AsyncDisposable {
   #record: string | undefined
   #host: HostBefore | undefined
   /** Why it is of no use any more, and the test that saw it first. */
+  /** The first error that its end made, with the evidence. */
+  #end: Promise<unknown> | undefined
+  readonly #systemdMarks = new Set<string>()
+  #systemdBooted = true
   #lost: { readonly why: string; readonly test?: string | undefined } | undefined
 
   /** Checks the options: a refusal is a `BoxError` with `ERR_BOX_OPTIONS` that names the option. Starts nothing. */
   constructor(options: BoxOptions = {}) {
     checkOptions(options)
     this.options = options
-    this.#defaults = {
-      env: options.env ?? {},
-      execMs: options.timeouts?.execMs ?? 60_000,
-      ...(options.user !== undefined && { user: options.user }),
-      ...(options.workdir !== undefined && { workdir: options.workdir }),
-    }
+    this.#defaults = execDefaults(options)
     const limit = ({ timeoutMs }: TransferOptions = {}): number => timeoutMs ?? this.#defaults.execMs
     this.files = {
       read: async (path, transfer) => this.#ask('command', (machine) => machine.readFile(path, limit(transfer))),
@@ -162,7 +181,7 @@ export class Box implements AsyncDisposable {
     try {
       await bootInTurn(claim, turn, async (taken) => {
         began = true
-        await this.#boot(signal, taken, by, calledFrom)
+        await this.#boot({ signal, either }, taken, by, calledFrom)
       })
     } catch (thrown) {
       if (began) throw thrown
@@ -174,13 +193,19 @@ export class Box implements AsyncDisposable {
     }
   }
 
-  async #boot(signal: AbortSignal | undefined, turn: Turn, by: BootedBy | undefined, calledFrom: Error): Promise<void> {
+  async #boot(
+    { signal, either }: { readonly signal: AbortSignal | undefined; readonly either: AbortSignal },
+    turn: Turn,
+    by: BootedBy | undefined,
+    calledFrom: Error,
+  ): Promise<void> {
     const startNs = process.hrtime.bigint()
     const root = stateRoot()
-    const { dir, keep = 'on-failure', maxMib = 64 } = this.options.record ?? {}
+    const { dir, keep = 'on-failure', maxMib = defaultMaxMib } = this.options.record ?? {}
     const recordDir = resolve(dir ?? join(root, 'records', this.id))
     const limitBytes = maxMib * 1024 * 1024
-    const order = { id: this.id, name: this.options.name, recordDir, startNs, keep, limitBytes, bootedBy: by }
+    const asideDir = asideFolder(root, this.id)
+    const order = { id: this.id, name: this.options.name, recordDir, asideDir, startNs, keep, limitBytes, bootedBy: by }
     const machine = new Machine({ ...order, turn })
     this.#machine = machine
     this.#record = recordDir
@@ -190,7 +215,8 @@ export class Box implements AsyncDisposable {
     signal?.addEventListener('abort', abort, { once: true })
     this.#unlisten = () => signal?.removeEventListener('abort', abort)
     try {
-      this.#planned = await this.#plan(machine, root, signal)
+      this.#planned = await this.#plan(machine, root, either)
+      this.#defaults = execDefaults(this.options, this.#planned.root?.config)
       await this.#reachReady(machine, this.#planned)
       machine.count('ready')
     } catch (thrown) {
@@ -203,7 +229,7 @@ export class Box implements AsyncDisposable {
     }
   }
 
-  async #plan(machine: Machine, root: string, signal: AbortSignal | undefined): Promise<Planned> {
+  async #plan(machine: Machine, root: string, signal: AbortSignal): Promise<Planned> {
     try {
       return await planBoot(this.options, machine, root, signal)
     } catch (thrown) {
@@ -214,15 +240,20 @@ export class Box implements AsyncDisposable {
   }
 
   /** The runtime sees marks and texts of the console itself; any other strategy is followed from here. */
-  async #reachReady(machine: Machine, { plan }: Planned): Promise<void> {
+  async #reachReady(machine: Machine, { plan, root }: Planned): Promise<void> {
     const untilMs = performance.now() + plan.limits.bootMs
     await machine.boot(plan)
-    const strategy = this.options.waitFor
-    if (plan.ready !== undefined || strategy === undefined) return
+    const { waitFor: strategy, record: { journal = false, maxMib = defaultMaxMib } = {} } = this.options
+    if (root?.hasInit && journal) void followJournal(machine, this.record, maxMib * 1024 * 1024)
     try {
       const timeoutMs = Math.max(1, Math.round(untilMs - performance.now()))
-      const { atNs } = await waitFor(strategy, { machine, record: this.record, defaults: this.#defaults, timeoutMs })
-      machine.becomeReady(atNs)
+      const context = { machine, record: this.record, defaults: this.#defaults, timeoutMs }
+      if (plan.ready === undefined) {
+        machine.becomeReady((await (strategy ? waitFor(strategy, context) : initReady(context))).atNs)
+      }
+      if (!plan.agent) return
+      await verifyInGuest(machine, this.options)
+      if (root?.hasInit) this.#systemdBooted = await systemdMarks(machine, this.#systemdMarks)
     } catch (thrown) {
       const { code, summary } = thrown as BoxError
       await machine.giveUp(code, summary)
@@ -233,6 +264,9 @@ export class Box implements AsyncDisposable {
   async #bootError(thrown: unknown, signal: AbortSignal | undefined, calledFrom: Error): Promise<unknown> {
     const { options, record } = this
     const about = { doing: 'boot', machine: this.#machine, record, options, host: this.#host, calledFrom } as const
+    if (this.#leaving.signal.aborted && !signal?.aborted && machineless(thrown)) {
+      return explainFailure(new BoxError('ERR_BOX_KILLED', 'the box was killed while waiting for its plan'), about)
+    }
     if (!signal?.aborted) return explainFailure(thrown, about)
     const [message, details] =
       thrown instanceof BoxError ? [thrown.summary, thrown.details()] : ['the boot was aborted', {}]
@@ -259,9 +293,13 @@ export class Box implements AsyncDisposable {
       return await call(machine)
     } catch (thrown) {
       const about = { doing, machine, record: this.#record, options, host: this.#host, beganNs, calledFrom }
-      const error = await explainFailure(thrown, about)
-      if (error instanceof BoxError && lostBy.has(error.code)) this.#lose(error.summary)
-      throw error
+      if (!(thrown instanceof BoxError) || !lostBy.has(thrown.code)) throw await explainFailure(thrown, about)
+      // Many calls may wait for one box when it ends: its evidence is gathered once, so that each hears of it at once.
+      const first = this.#end === undefined
+      this.#end ??= explainFailure(thrown, about)
+      const end = await this.#end
+      this.#lose(thrown.summary)
+      throw first || !(end instanceof BoxError) ? end : thrown.explain(end.details(), 'box')
     }
   }
 
@@ -374,6 +412,7 @@ export class Box implements AsyncDisposable {
       return { by: 'none' }
     }
     const ran = machine.state === 'running'
+    if (ran && !this.#systemdBooted) await systemdMarks(machine, this.#systemdMarks)
     if (ran) machine.count('stop-begin')
     const stopped = await machine.stop()
     // A boot that this ended has the record's last word; its error is its caller's.

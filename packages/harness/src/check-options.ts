@@ -140,8 +140,35 @@ const kernel: Check = (value, name, options) => {
 const waitFor: Check = (value, name, options) => {
   const problem = strategyProblem(value)
   if (problem !== undefined) refuse(`\`${name}\`: ${problem}`)
-  if (options.boot === 'firmware' && needsAgent(value as WaitStrategy)) {
-    refuse(`\`${name}\`: ${describeStrategy(value as WaitStrategy)} needs our agent, and a firmware box has none`)
+  if (options.boot !== undefined && options.boot !== 'direct' && needsAgent(value as WaitStrategy)) {
+    const who = options.boot === 'firmware' ? 'a firmware box' : "`boot: 'image'`"
+    refuse(`\`${name}\`: ${describeStrategy(value as WaitStrategy)} needs our agent, and ${who} has none`)
+  }
+}
+
+const image: Check = (value, name) => {
+  if (typeof value === 'object' && value !== null && 'resolve' in value && typeof value.resolve === 'function') return
+  refuse(`\`${name}\` must be an image source such as directory('/path'), not ${shown(value)}`)
+}
+
+const unitName = /^[A-Za-z0-9:_.\\@-]+\.[a-z]+$/
+
+/** Names by systemd.unit(5); those of `units` may have the folder of a drop-in before them. */
+const unitNames: Check = (value, name) => {
+  if (typeof value !== 'string' || !unitName.test(value)) {
+    refuse(`\`${name}\` must be a unit of systemd with its type, such as 'ssh.service', not ${shown(value)}`)
+  }
+}
+
+const units: Check = (value, name, options) => {
+  if (typeof value !== 'object' || value === null) refuse(`\`${name}\` must be an object of texts, not ${shown(value)}`)
+  for (const [key, entry] of Object.entries(value)) {
+    const [dropIn, unit = dropIn] = key.split('/').toReversed()
+    unitNames(unit?.replace(/\.d$/, ''), `${name}['${key}']`, options)
+    if (key.includes('/') && !(/^[^/]+\.d\/[^/]+\.conf$/.test(key) && dropIn)) {
+      refuse(`\`${name}['${key}']\` must be a unit, or a drop-in such as 'ssh.service.d/limits.conf'`)
+    }
+    if (typeof entry !== 'string') refuse(`\`${name}['${key}']\` must be a text, not ${shown(entry)}`)
   }
 }
 
@@ -153,12 +180,16 @@ const bound = whole(1, 24 * 3600 * 1000, ' milliseconds')
 
 const box = fields({
   kernel,
-  boot: oneOf('direct', 'firmware'),
+  image,
+  boot: oneOf('direct', 'image', 'firmware'),
   cmdline,
   files: list((value, name) => {
     if (typeof value !== 'object' || value === null || !('path' in value))
       refuse(`\`${name}\` must be an object with a path`)
   }),
+  units,
+  mask: list(unitNames),
+  writes: oneOf('overlay', 'disk'),
   modules: list(text),
   machine: text,
   cpuModel: text,
@@ -183,7 +214,12 @@ const box = fields({
   user: text,
   workdir: text,
   timeouts: fields({ bootMs: bound, stopMs: bound, execMs: bound, turnMs: bound }),
-  record: fields({ dir: text, keep: oneOf('always', 'on-failure', 'never'), maxMib: whole(1, 1024 * 1024, ' MiB') }),
+  record: fields({
+    dir: text,
+    keep: oneOf('always', 'on-failure', 'never'),
+    maxMib: whole(1, 1024 * 1024, ' MiB'),
+    journal: truth,
+  }),
   waitFor,
   signal,
   name: text,
@@ -191,12 +227,30 @@ const box = fields({
 })
 
 /** Options that only a Linux guest of ours understands. */
-const directOnly = ['kernel', 'cmdline', 'files', 'modules', 'env', 'user', 'workdir'] as const
+const directOnly = [
+  'kernel',
+  'image',
+  'cmdline',
+  'files',
+  'units',
+  'mask',
+  'writes',
+  'modules',
+  'env',
+  'user',
+  'workdir',
+] as const
+/** Options that mean nothing without an image. */
+const imageOnly = ['units', 'mask', 'writes'] as const
 
 /** Checks the options of a box. Throws a `BoxError` with `ERR_BOX_OPTIONS` whose sentence names the option. */
 export function checkOptions(options: BoxOptions): void {
   box(options, 'options', options)
-  if (options.boot === 'firmware') {
+  if (options.boot === 'image') {
+    const extra = directOnly.find((key) => key !== 'image' && options[key] !== undefined)
+    if (extra) refuse(`\`${extra}\` and \`boot: 'image'\` exclude each other: the image boots itself, without an agent`)
+    if (!options.image) refuse("`boot: 'image'` needs an `image`: a `disk()` with a boot loader")
+  } else if (options.boot === 'firmware') {
     const extra = directOnly.find((key) => options[key] !== undefined)
     if (extra)
       refuse(`\`${extra}\` and \`boot: 'firmware'\` exclude each other: a firmware box has no kernel or agent of ours`)
@@ -206,6 +260,8 @@ export function checkOptions(options: BoxOptions): void {
   } else if (options.firmware) {
     refuse("`firmware` and a kernel are two sources of a boot: give `boot: 'firmware'` for a box without kernel")
   }
+  const lonely = options.image ? undefined : imageOnly.find((key) => options[key] !== undefined)
+  if (lonely) refuse(`\`${lonely}\` needs an \`image\`: a bare box has no root of its own and no systemd`)
   const disk = options.disks?.findIndex(({ readonly, interface: bus }) => {
     return readonly && (bus ?? (options.boot === 'firmware' ? 'ide' : 'virtio')) === 'ide'
   })

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { BoxError, type BoxErrorDetails, type ExecRequest, type Machine, type RunningCommand } from '@boxlab/native'
 import { refuse } from './check-options.ts'
+import type { BoxOptions } from './options.ts'
 
 /** How to run a command. */
 export interface ExecOptions {
@@ -55,6 +56,23 @@ export interface ExecDefaults {
   readonly user?: string
   readonly workdir?: string
   readonly execMs: number
+}
+
+/** What a box's commands begin with: the box's options, over what its image says of itself. */
+export function execDefaults(
+  { env, user, workdir, timeouts }: BoxOptions,
+  config: { readonly env: Readonly<Record<string, string>>; readonly user?: string; readonly workdir?: string } = {
+    env: {},
+  },
+): ExecDefaults {
+  const who = user ?? config.user
+  const where = workdir ?? config.workdir
+  return {
+    env: { ...config.env, ...env },
+    execMs: timeouts?.execMs ?? 60_000,
+    ...(who !== undefined && { user: who }),
+    ...(where !== undefined && { workdir: where }),
+  }
 }
 
 interface Output {

@@ -1,5 +1,6 @@
 import type { ModuleRequest } from './images/index.ts'
 import type { BoxOptions } from './options.ts'
+import type { Stage0 } from './stage0/description.ts'
 
 /**
  * The kernel modules that a box's own devices need, and those that the user wants: each costs a slow guest some 20 ms,
@@ -10,6 +11,7 @@ import type { BoxOptions } from './options.ts'
 export function guestModules(
   options: Pick<BoxOptions, 'machine' | 'devices' | 'disks' | 'modules'>,
   hasModules = true,
+  stage0?: Stage0,
 ): ModuleRequest[] {
   const [machine = 'q35', ...properties] = (options.machine ?? 'q35').split(',')
   const pci = machine !== 'microvm' || properties.includes('pcie=on')
@@ -17,7 +19,8 @@ export function guestModules(
   const needed = [
     pci ? 'virtio_pci' : 'virtio_mmio',
     'virtio_console',
-    ...(options.disks?.some((disk) => disk.interface !== 'ide') ? ['virtio_blk'] : []),
+    ...(stage0 || options.disks?.some((disk) => disk.interface !== 'ide') ? ['virtio_blk'] : []),
+    ...(stage0 ? [stage0.root.filesystem, ...(stage0.overlay ? ['overlay'] : [])] : []),
     ...(devices.net === 'user' ? ['virtio_net'] : []),
     ...(devices.balloon ? ['virtio_balloon'] : []),
   ]

@@ -30,3 +30,20 @@ export type { BoxMetrics } from './metrics.ts'
 export type { BoxOptions, DeviceOptions, DiskOptions, RecordOptions, TimeoutOptions } from './options.ts'
 export { stateRoot } from './state-root.ts'
 export { Wait, type WaitStrategy } from './wait/index.ts'
+export {
+  debian,
+  type DebianOptions,
+  directory,
+  disk,
+  type DiskSourceOptions,
+  type FormatOptions,
+  type ImageConfig,
+  type ImageContext,
+  type ImageProgress,
+  type ImageSource,
+  oci,
+  type OciOptions,
+  type RootFormat,
+  type RootImage,
+  tarball,
+} from './images/index.ts'

@@ -1,4 +1,5 @@
 import type { InitramfsFile, KernelSource } from './images/index.ts'
+import type { ImageSource } from './images/root-image.ts'
 import type { WaitStrategy } from './wait/index.ts'
 
 /**
@@ -9,12 +10,26 @@ import type { WaitStrategy } from './wait/index.ts'
 export interface BoxOptions {
   /** A kernel source, or the path of a bzImage or PVH vmlinux. Default `debianKernel()`, from the cache. */
   readonly kernel?: KernelSource | string
-  /** `direct`: a kernel with our initramfs. `firmware`: no kernel, whatever the firmware finds. Default `direct`. */
-  readonly boot?: 'direct' | 'firmware'
+  /** The root of the guest. Default: none, a bare box, whose init is our agent. */
+  readonly image?: ImageSource
+  /**
+   * `direct`: a kernel with our initramfs. `image`: the boot loader of the image, which is a `disk()`; no agent. `firmware`:
+   * no kernel, whatever the firmware finds. Default `direct`.
+   */
+  readonly boot?: 'direct' | 'image' | 'firmware'
   /** Added to the end of the kernel's command line. */
   readonly cmdline?: string
-  /** Files put into the initramfs of a bare box. */
+  /** Files put into the initramfs of a bare box, or into the root of an image box before its init starts. */
   readonly files?: readonly InitramfsFile[]
+  /** systemd units and drop-ins by name, put into /etc/systemd/system; those with an [Install] section are enabled. */
+  readonly units?: Readonly<Record<string, string>>
+  /** systemd units that do not start (`systemd.mask=`). That each of them is masked is looked at in the guest. */
+  readonly mask?: readonly string[]
+  /**
+   * What the guest writes to its root. `overlay`: to memory. `disk`: to a layer of the engine's on the host, and the root
+   * is mounted as itself. Both are thrown away. Default `overlay`.
+   */
+  readonly writes?: 'overlay' | 'disk'
   /** Kernel modules loaded beside the default ones, with what they depend on. */
   readonly modules?: readonly string[]
   /** QEMU's machine type, with its properties. Default `q35`. */
@@ -40,7 +55,10 @@ export interface BoxOptions {
   readonly workdir?: string
   readonly timeouts?: TimeoutOptions
   readonly record?: RecordOptions
-  /** What makes the box ready. Default: its agent answers; for a firmware box: its machine runs. */
+  /**
+   * What makes the box ready. Default: its agent answers; with an image that has systemd, the boot is over
+   * (`Wait.forSystemd()`); for a firmware box, its machine runs; with `boot: 'image'`, the login prompt.
+   */
   readonly waitFor?: WaitStrategy
   /** Kills the box at any time of its life. */
   readonly signal?: AbortSignal
@@ -54,7 +72,7 @@ export interface BoxOptions {
 export interface DeviceOptions {
   /** virtio-rng. Default true. */
   readonly rng?: boolean
-  /** `user`: QEMU's user network, out to the host and nothing in. Default `none`. */
+  /** `user`: QEMU's user network, out to the host and nothing in. Default `user` with an image, else `none`. */
   readonly net?: 'none' | 'user'
   /** virtio-balloon. Default false. */
   readonly balloon?: boolean
@@ -98,4 +116,6 @@ export interface RecordOptions {
   readonly keep?: 'always' | 'on-failure' | 'never'
   /** The most that each of its files takes, in MiB; what comes after that is not kept, and boot.json says so. Default 64. */
   readonly maxMib?: number
+  /** Follows the journal of a systemd guest into `guest/journal.export`, live. Costs the guest some time. Default false. */
+  readonly journal?: boolean
 }

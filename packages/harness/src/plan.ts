@@ -3,10 +3,13 @@ import { resolve } from 'node:path'
 import { agentPath, type BootPlan, BoxError, fileSha256, hostTscKhz, type Machine } from '@boxlab/native'
 import { findEngine } from './engine.ts'
 import { guestModules } from './guest-modules.ts'
-import { bareInitramfs, checkKernelImage, debianKernel, kernelFile } from './images/index.ts'
+import type { RootImage } from './images/root-image.ts'
+import { bareInitramfs, checkKernelImage, debianKernel, ImageError, kernelFile } from './images/index.ts'
 import type { BoxOptions, DiskOptions } from './options.ts'
 import { chooseAccelerator } from './preflight/accelerator.ts'
 import { hostPreflight, kvmDevice } from './preflight/kvm.ts'
+import { imageRoot } from './stage0/image-root.ts'
+import { unitFiles } from './stage0/unit-files.ts'
 import { nativeMark } from './wait/index.ts'
 
 /** A plan with what the user should know of how it came about. */
@@ -14,6 +17,8 @@ export interface Planned {
   readonly plan: BootPlan
   /** What was left out of the initramfs and why. */
   readonly notes: readonly string[]
+  /** The image of an image box. */
+  readonly root?: RootImage
 }
 
 /** An id that is short enough to type and no other box has. */
@@ -29,8 +34,11 @@ const defaultCpuModel = { kvm: 'host', tcg: 'max,-erms' } as const
 
 interface Source {
   readonly boot: BootPlan['boot']
+  /** Disks that come before the user's. */
+  readonly disks: BootPlan['disks']
   readonly digests: Record<string, string>
   readonly notes: readonly string[]
+  readonly root?: RootImage
 }
 
 /** Decides everything: the accelerator, the kernel, the initramfs, the command line. Sets the marks of its parts. */
@@ -40,21 +48,23 @@ export async function planBoot(
   root: string,
   signal?: AbortSignal,
 ): Promise<Planned> {
-  const firmwareOnly = options.boot === 'firmware'
+  // In both the firmware decides what runs: a kernel of ours would need an agent of ours.
+  const firmwareOnly = options.boot === 'firmware' || options.boot === 'image'
   const binary = findEngine(options.engine)
   const preflight = options.accel === 'tcg' ? undefined : await hostPreflight({ cacheRoot: root })
   const choice = preflight
-    ? chooseAccelerator(options.accel ?? 'auto', firmwareOnly ? 'firmware' : 'linux', preflight)
+    ? chooseAccelerator(options.accel ?? 'auto', options.boot === 'firmware' ? 'firmware' : 'linux', preflight)
     : { accel: 'tcg' as const, reason: "`accel: 'tcg'` was asked for" }
   if ('refusal' in choice) throw new BoxError('ERR_BOX_ACCELERATOR', choice.refusal)
   const { accel, reason } = choice
   const source = firmwareOnly
-    ? await firmwareSource(options)
+    ? await firmwareSource(options, machine, root, signal)
     : await directSource(options, machine, root, accel, signal)
-  const disks = (options.disks ?? []).map((disk, index) => planDisk(disk, index, firmwareOnly))
+  const own = (options.disks ?? []).map((disk, index) => planDisk(disk, index, firmwareOnly))
+  const disks = [...source.disks, ...own]
   const devices = options.devices ?? {}
   const { waitFor } = options
-  const ready = waitFor ? nativeMark(waitFor) : firmwareOnly ? 'vm-start' : 'agent-ready'
+  const ready = waitFor ? nativeMark(waitFor) : defaultReady(options.boot ?? 'direct', source.root)
   const kvmPath = kvmDevice()
   const plan: BootPlan = {
     engine: {
@@ -73,7 +83,7 @@ export async function planBoot(
     disks,
     devices: {
       rng: devices.rng ?? true,
-      net: devices.net ?? 'none',
+      net: devices.net ?? (options.image ? 'user' : 'none'),
       balloon: devices.balloon ?? false,
       hotplugPorts: devices.hotplugPorts ?? 0,
       ioeventfd: devices.ioeventfd ?? true,
@@ -86,7 +96,14 @@ export async function planBoot(
     limits: { bootMs: options.timeouts?.bootMs ?? 60_000, stopMs: options.timeouts?.stopMs ?? 10_000 },
     digests: source.digests,
   }
-  return { plan, notes: source.notes }
+  return { plan, notes: source.notes, ...(source.root && { root: source.root }) }
+}
+
+/** Undefined where the harness follows the image's init. */
+function defaultReady(boot: NonNullable<BoxOptions['boot']>, root: RootImage | undefined): string | undefined {
+  if (boot === 'firmware') return 'vm-start'
+  if (boot === 'image') return 'login-prompt'
+  return root?.hasInit ? undefined : 'agent-ready'
 }
 
 function planDisk(disk: DiskOptions, index: number, firmwareOnly: boolean): BootPlan['disks'][number] {
@@ -99,11 +116,29 @@ function planDisk(disk: DiskOptions, index: number, firmwareOnly: boolean): Boot
   }
 }
 
-async function firmwareSource(options: BoxOptions): Promise<Source> {
+async function firmwareSource(
+  options: BoxOptions,
+  machine: Machine,
+  cacheRoot: string,
+  signal: AbortSignal | undefined,
+): Promise<Source> {
   const files: [string, string][] = (options.disks ?? []).map((disk, index) => [`disk:disk${index}`, disk.path])
   if (options.firmware) files.push(['firmware', options.firmware])
-  const digests = await Promise.all(files.map(async ([name, path]) => [name, await fileSha256(path)] as const))
-  return { boot: { kind: 'firmware' }, digests: Object.fromEntries(digests), notes: [] }
+  const digests = await Promise.all(
+    files.map(async ([name, path]) => [name, await orAborted(fileSha256(path), path, signal)] as const),
+  )
+  const source = { boot: { kind: 'firmware' }, disks: [], digests: Object.fromEntries(digests), notes: [] } as const
+  if (!options.image) return source
+  machine.mark('image-begin')
+  const image = await options.image.resolve({ cacheRoot, ...(signal && { signal }) })
+  machine.mark('image-ready')
+  const { format, path, digest } = image
+  if (format !== 'raw' && format !== 'qcow2') {
+    const message = `\`boot: 'image'\`: the image ${options.image.name} is a file system without a boot loader: take a \`disk()\`, or \`boot: 'direct'\``
+    throw new BoxError('ERR_BOX_IMAGE', message)
+  }
+  const disk = { id: 'boxlab-root', path, format, readonly: false, interface: 'virtio' } as const
+  return { ...source, disks: [disk], digests: { ...source.digests, image: digest } }
 }
 
 async function directSource(
@@ -113,28 +148,36 @@ async function directSource(
   accel: 'kvm' | 'tcg',
   signal?: AbortSignal,
 ): Promise<Source> {
-  const cancel = signal && { signal }
+  const context = { cacheRoot, ...(signal && { signal }) }
   machine.mark('image-begin')
   const source =
     typeof options.kernel === 'string' ? kernelFile(resolve(options.kernel)) : (options.kernel ?? debianKernel())
-  const kernel = await source.resolve({ cacheRoot, ...cancel })
+  const kernel = await source.resolve(context)
   await checkKernelImage(kernel.path)
+  const root = options.image && (await imageRoot(options.image, kernel, options.writes ?? 'overlay', context))
   machine.mark('image-ready')
   machine.mark('rootfs-begin')
   const initramfs = await bareInitramfs({
     agentPath: agentPath(),
     kernel,
-    modules: guestModules(options, kernel.modulesDir !== undefined),
-    ...(options.files && { files: options.files }),
-    cacheRoot,
-    ...cancel,
+    modules: guestModules(withNet(options), kernel.modulesDir !== undefined, root?.stage0),
+    files: [...(options.files ?? []), ...unitFiles(options.units ?? {})],
+    ...(root && { stage0: root.stage0 }),
+    ...context,
   })
   machine.mark('rootfs-ready')
   return {
     boot: { kind: 'direct', kernel: kernel.path, initrd: initramfs.path, cmdline: commandLine(options, accel) },
-    digests: { kernel: kernel.sha256, initrd: initramfs.sha256 },
+    disks: root?.disks ?? [],
+    digests: { kernel: kernel.sha256, initrd: initramfs.sha256, ...root?.digests },
     notes: initramfs.notes,
+    ...(root && { root: root.image }),
   }
+}
+
+/** An image has a network unless it shall have none. */
+function withNet(options: BoxOptions): BoxOptions {
+  return options.image ? { ...options, devices: { net: 'user', ...options.devices } } : options
 }
 
 /**
@@ -144,12 +187,26 @@ async function directSource(
  * frequency. The user's part comes last and wins.
  */
 export function commandLine(
-  options: Pick<BoxOptions, 'cmdline'>,
+  options: Pick<BoxOptions, 'cmdline' | 'mask'>,
   accel: 'kvm' | 'tcg',
   tscKhz: () => number = hostTscKhz,
 ): string {
   const parts = ['console=ttyS0', 'earlycon=uart8250,io,0x3f8', 'panic=-1']
   if (accel === 'tcg') parts.push(`tsc_early_khz=${tscKhz()}`)
+  for (const unit of options.mask ?? []) parts.push(`systemd.mask=${unit}`)
   if (options.cmdline) parts.push(options.cmdline)
   return parts.join(' ')
+}
+
+/** A large disk takes a while to read; nobody waits for that who does not want the box any more. */
+async function orAborted<T>(work: Promise<T>, path: string, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = (): void => {
+      reject(new ImageError('ERR_IMAGE_ABORTED', `Reading ${path} was aborted`, signal.reason))
+    }
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+  return Promise.race([work, aborted])
 }

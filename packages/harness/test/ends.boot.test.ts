@@ -6,20 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Box, bootBox, runningBoxes, Wait } from '../src/index.ts'
 import { bootDisk } from './fixtures/boot-sector.ts'
+import { alive, processLine } from './fixtures/processes.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'boxlab-ends-'))
 afterAll(() => rmSync(scratch, { recursive: true }))
 const disk = join(scratch, 'boot.img')
 writeFileSync(disk, bootDisk('hello from the boot sector\r\n', 10))
 const firmware = { boot: 'firmware', accel: 'tcg', disks: [{ path: disk }], waitFor: Wait.forConsole('done') } as const
-
-function alive(pid: number): boolean {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
 
 describe('the end of a box', () => {
   test('`await using` stops it, and its record goes with it unless kept', async () => {
@@ -53,11 +46,12 @@ describe('the end of a box', () => {
     await expect(box.boot()).rejects.toThrow('a box boots once')
   })
 
-  test('a kill is synchronous', async () => {
+  test('a kill is synchronous: neither a process nor a zombie is left when it returns, and the box is stopped', async () => {
     const box = await bootBox(firmware)
     const pid = box.info().pid ?? 0
     box.kill()
-    expect(alive(pid)).toBe(false)
+    expect(processLine(pid)).toBeUndefined()
+    expect(box.state).toBe('stopped')
     await box.stop()
     expect(box.state).toBe('stopped')
   })

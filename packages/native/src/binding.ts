@@ -50,7 +50,16 @@ export interface NativeBox {
   copyIn(from: string, to: string, limitMs: number): Promise<void>
   copyOut(from: string, to: string, limitMs: number): Promise<void>
   dial(port: number, limitMs: number): Promise<NativeStream>
+  systemdProperties(unit: string | null, limitMs: number): Promise<string>
+  systemdWatch(unit: string | null): Promise<NativeWatch>
+  systemdMark(mark: string, atUs: bigint): void
   pings(count: number): Promise<string>
+}
+
+/** A watch of a unit or of systemd's manager. */
+export interface NativeWatch {
+  next(): Promise<string>
+  end(): void
 }
 
 /** A place in the ledger of boots. */

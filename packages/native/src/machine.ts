@@ -6,6 +6,7 @@ import type { Turn } from './ledger.ts'
 import { native } from './loader.ts'
 import type { BootPlan } from './plan.ts'
 import { duplex } from './stream.ts'
+import { type SystemdManager, type SystemdUnit, Watch } from './systemd.ts'
 
 /** The states of a box. */
 export type BoxState = 'created' | 'booting' | 'running' | 'stopped' | 'failed'
@@ -38,6 +39,8 @@ export interface BoxOrder {
   readonly id: string
   readonly name?: string | undefined
   readonly recordDir: string
+  /** A folder, not there yet, for what the engine puts aside while it runs; removed at its end. */
+  readonly asideDir: string
   /** When the box was asked for, on the host's monotonic clock in nanoseconds. */
   readonly startNs: bigint
   /** When its record stays: kept in the record, for who sweeps it. */
@@ -220,6 +223,26 @@ export class Machine {
   /** Connects to a TCP port on the guest's loopback. */
   async dial(port: number, limitMs: number): Promise<Duplex> {
     return duplex(await typed(this.#native.dial(port, limitMs)))
+  }
+
+  /** All properties of a unit of systemd's, or of its manager. */
+  async systemdProperties(unit: string | undefined, limitMs: number): Promise<Record<string, unknown>> {
+    return JSON.parse(await typed(this.#native.systemdProperties(unit ?? null, limitMs))) as Record<string, unknown>
+  }
+
+  /** Follows a unit of systemd's. */
+  async watchUnit(name: string): Promise<Watch<SystemdUnit>> {
+    return new Watch(await typed(this.#native.systemdWatch(name)))
+  }
+
+  /** Follows systemd's manager. */
+  async watchManager(): Promise<Watch<SystemdManager>> {
+    return new Watch(await typed(this.#native.systemdWatch(null)))
+  }
+
+  /** Sets a mark by one of systemd's own stamps, in µs of the guest's CLOCK_MONOTONIC. */
+  systemdMark(mark: string, atUs: number): void {
+    this.#native.systemdMark(mark, BigInt(atUs))
   }
 
   /** Asks the agent for the guest's clock, `count` times. */

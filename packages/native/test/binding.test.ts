@@ -11,7 +11,7 @@ function members(name: string): string[] {
 }
 
 const exported = native() as unknown as Record<string, (() => void) & { prototype: object }>
-const classes = ['NativeBox', 'NativeExec', 'NativeStream', 'NativeTurn']
+const classes = ['NativeBox', 'NativeExec', 'NativeStream', 'NativeTurn', 'NativeWatch']
 
 test.for(classes)('%s has the members that the addon gives it, and no others', (name) => {
   const real = Object.getOwnPropertyNames(exported[name]?.prototype).filter((member) => member !== 'constructor')

@@ -4,7 +4,17 @@ import { ImageError } from './errors.ts'
 /** The guest folder that holds the modules and their order. */
 export const MODULES_FOLDER = 'lib/modules/boxlab'
 
-const RESERVED = /^(init|lib\/modules\/boxlab(\/.*)?)$/
+/** Where stage 0 finds what to do, and the tree of files that go into the image's root. */
+export const STAGE0_FILE = 'boxlab/stage0.json'
+export const STAGE0_ROOT = 'boxlab/root'
+
+const RESERVED = /^(init|lib\/modules\/boxlab(\/.*)?|boxlab(\/.*)?)$/
+
+/** A file or a link of the user's. */
+export type UserFile = { readonly path: string; readonly mode: number } & (
+  | { readonly data: Uint8Array }
+  | { readonly link: string }
+)
 
 /** A file tree in the making; has identity because entries may replace each other until it is read. */
 export class InitramfsTree {
@@ -17,15 +27,20 @@ export class InitramfsTree {
     this.#entries.set(path, { ...entry, path })
   }
 
-  /** Adds a file of the user's: it may replace a file of ours, but not the agent, its modules or a directory. */
-  addUserFile(path: string, data: Uint8Array, mode: number): void {
-    const inside = path.replace(/^\/+/, '')
-    if (!path.startsWith('/') || inside.split('/').some((part) => ['', '.', '..'].includes(part))) {
+  /**
+   * Adds a file of the user's: it may replace a file of ours, but not the agent, its modules or a directory. With `below`
+   * it is one of a tree of its own, where everything is the user's.
+   */
+  addUserFile({ path, mode, ...file }: UserFile, below = ''): void {
+    const asked = path.replace(/^\/+/, '')
+    const inside = below === '' ? asked : `${below}/${asked}`
+    if (!path.startsWith('/') || asked.split('/').some((part) => ['', '.', '..'].includes(part))) {
       throw refusal(path, 'its path in the guest must be absolute, without . and ..')
     }
-    if (RESERVED.test(inside)) throw refusal(path, 'that place belongs to the agent')
+    if (below === '' && RESERVED.test(inside)) throw refusal(path, 'that place belongs to the agent')
     if (this.#entries.get(inside)?.type === 'directory') throw refusal(path, 'there is a directory of that name')
-    this.add({ type: 'file', path: inside, data, mode })
+    if ('link' in file) this.add({ type: 'symlink', path: inside, target: file.link })
+    else this.add({ type: 'file', path: inside, data: file.data, mode })
   }
 
   /** All entries, sorted by path: so a directory comes before what is in it, and equal trees are equal bytes. */

@@ -6,18 +6,19 @@ import { encodeCpio } from './cpio.ts'
 import { bytesDigest } from './digest.ts'
 import { isStaticProgram } from './elf.ts'
 import { ImageError } from './errors.ts'
-import { MODULES_FOLDER, skeletonTree } from './initramfs-tree.ts'
+import type { Stage0 } from '../stage0/description.ts'
+import { MODULES_FOLDER, skeletonTree, STAGE0_FILE, STAGE0_ROOT } from './initramfs-tree.ts'
 import type { Kernel } from './kernel.ts'
 import { moduleName } from './module-info.ts'
 import { type ModulePlan, planModules, type ModuleRequest } from './modules.ts'
 
-/** A file for the guest: its bytes, or where on the host they are. */
+/** A file for the guest: its bytes, where on the host they are, or what it links to. */
 export type InitramfsFile = {
   /** Absolute path in the guest. */
   readonly path: string
   /** Permission bits. Default 0644. */
   readonly mode?: number
-} & ({ readonly data: Uint8Array | string } | { readonly source: string })
+} & ({ readonly data: Uint8Array | string } | { readonly source: string } | { readonly link: string })
 
 /** What a bare box's initramfs is made of. */
 export interface BareInitramfsOptions {
@@ -29,6 +30,8 @@ export interface BareInitramfsOptions {
   /** Default: the host's /bin/busybox where it is static. `null`: none. */
   readonly busyboxPath?: string | null
   readonly files?: readonly InitramfsFile[]
+  /** Of an image box: what stage 0 does. The files then go into the image's root. */
+  readonly stage0?: Stage0
   /** The root that holds `images/`. */
   readonly cacheRoot: string
   readonly signal?: AbortSignal
@@ -64,10 +67,16 @@ const DESCRIPTION_FILE = 'initramfs.json'
 
 type Description = Omit<BareInitramfs, 'path' | 'made'>
 
+type ContentFile = { readonly path: string; readonly mode: number } & (
+  | { readonly data: Uint8Array }
+  | { readonly link: string }
+)
+
 interface Contents {
   readonly agent: Buffer
   readonly busybox: Busybox | undefined
-  readonly files: readonly { readonly path: string; readonly mode: number; readonly data: Uint8Array }[]
+  readonly files: readonly ContentFile[]
+  readonly stage0: Stage0 | undefined
   readonly notes: readonly string[]
 }
 
@@ -89,7 +98,10 @@ export async function bareInitramfs(options: BareInitramfsOptions): Promise<Bare
     skeleton: bytesDigest(encodeCpio(skeletonTree().entries())),
     agent: bytesDigest(contents.agent),
     busybox: contents.busybox?.sha256 ?? null,
-    files: contents.files.map(({ path, mode, data }) => ({ path, mode, sha256: bytesDigest(data) })),
+    files: contents.files.map(({ path, mode, ...file }) => {
+      return { path, mode, ...('link' in file ? file : { sha256: bytesDigest(file.data) }) }
+    }),
+    ...(contents.stage0 && { stage0: JSON.stringify(contents.stage0) }),
     kernel: kernel.sha256,
     modules: plan
       ? plan.load.map(({ name, plain }) => ({ name, sha256: bytesDigest(plain) }))
@@ -108,16 +120,18 @@ export async function bareInitramfs(options: BareInitramfsOptions): Promise<Bare
 }
 
 async function readContents(options: BareInitramfsOptions): Promise<Contents> {
-  const found = await findBusybox(options.busyboxPath)
-  const files = (options.files ?? []).map(async (file) => ({
-    path: file.path,
-    mode: file.mode ?? 0o644,
-    data: 'source' in file ? await readSource(file.source) : Buffer.from(file.data),
-  }))
+  // An image has a shell of its own, or wants none.
+  const found = options.stage0 ? { busybox: undefined } : await findBusybox(options.busyboxPath)
+  const files = (options.files ?? []).map(async (file): Promise<ContentFile> => {
+    const { path, mode = 0o644 } = file
+    if ('link' in file) return { path, mode, link: file.link }
+    return { path, mode, data: 'source' in file ? await readSource(file.source) : Buffer.from(file.data) }
+  })
   return {
     agent: await readAgent(options.agentPath),
     busybox: 'busybox' in found ? found.busybox : undefined,
     files: await Promise.all(files),
+    stage0: options.stage0,
     notes: 'note' in found ? [found.note] : [],
   }
 }
@@ -167,9 +181,11 @@ async function writeArchive(
     const applets = new Set(['bin/sh', ...(await listApplets(contents.busybox, signal))])
     for (const applet of applets) tree.add({ type: 'symlink', path: applet, target: '/bin/busybox' })
   }
-  for (const { path: place, data, mode } of contents.files) {
-    tree.addUserFile(place, data, mode)
-    part(`file:${place}`, data)
+  const { stage0 } = contents
+  if (stage0) tree.add({ type: 'file', path: STAGE0_FILE, data: Buffer.from(`${JSON.stringify(stage0, null, 2)}\n`) })
+  for (const file of contents.files) {
+    tree.addUserFile(file, stage0 ? STAGE0_ROOT : '')
+    part(`file:${file.path}`, 'link' in file ? Buffer.from(file.link) : file.data)
   }
   const archive = encodeCpio(tree.entries())
   await writeFile(path, archive)

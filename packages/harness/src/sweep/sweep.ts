@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type BootFile, readBootFile } from './boot-file.ts'
 import { killEngine } from './kill-engine.ts'
 import { ageText } from './age.ts'
+import { sweepAside } from './aside.ts'
 import { type BoxEntry, enginesOf, entryOf, type Judged, judgeBoxes } from './list-boxes.ts'
 import { type Candidate, engineCandidates } from './processes.ts'
 
@@ -43,7 +44,7 @@ export const OWNER_DIED = 'ERR_BOX_OWNER_DIED'
 /**
  * Ends what dead owners left in `records/` of a state root: an engine that is alive still and proved to be the box's is
  * killed, and the record gets the outcome `killed` with ERR_BOX_OWNER_DIED. A box whose owner lives, or may live, is
- * never touched; nor is a record that is being begun. Several sweeps at once are harmless. What could not be done is a
+ * never touched; nor is a record that is being begun. What dead engines had put aside goes too. Several sweeps at once are harmless. What could not be done is a
  * `problem` of its box; throws only when `records/` cannot be read.
  */
 export async function sweep(root: string, options: SweepOptions = {}): Promise<SweepReport> {
@@ -58,6 +59,7 @@ export async function sweep(root: string, options: SweepOptions = {}): Promise<S
     const reason = `it ended ${ageText(endedMs(one))} ago`
     swept.push(await sweepOne({ ...one, reason }, { dryRun, remove: true }, []))
   }
+  if (!dryRun) await sweepAside(root)
   return { dryRun, swept, unknown: judged.filter(({ state }) => state === 'unknown').map((one) => entryOf(one)) }
 }
 

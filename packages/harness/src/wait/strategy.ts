@@ -7,6 +7,8 @@ export type WaitLeaf =
   | { readonly kind: 'port'; readonly port: number }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'command'; readonly argv: readonly string[] }
+  | { readonly kind: 'unit'; readonly unit: string }
+  | { readonly kind: 'systemd'; readonly state: 'running' | 'degraded' }
 
 /** What makes a box ready, or is waited for later. Made by `Wait`. */
 export type WaitStrategy =
@@ -33,6 +35,16 @@ export const Wait = {
   forFile: (path: string): WaitStrategy => made({ kind: 'file', path }),
   /** A command of the guest exits with 0. Run again 25 ms after each end. */
   forCommand: (argv: readonly string[]): WaitStrategy => made({ kind: 'command', argv }),
+  /**
+   * A unit of systemd is up: active with no job queued, or a oneshot that ran and ended well. One that failed, is masked,
+   * was skipped by a condition, or is not there when the boot is over, is an error at once. Told by systemd's own signals.
+   */
+  forUnit: (unit: string): WaitStrategy => made({ kind: 'unit', unit }),
+  /** A target is reached: `forTarget('multi-user')`. */
+  forTarget: (target: string): WaitStrategy =>
+    made({ kind: 'unit', unit: `${target.replace(/\.target$/, '')}.target` }),
+  /** systemd has finished the boot: without a failed unit (`running`), or however many failed (`degraded`, the default). */
+  forSystemd: (state: 'running' | 'degraded' = 'degraded'): WaitStrategy => made({ kind: 'systemd', state }),
   /** All of them, in any order. */
   forAll: (of: readonly WaitStrategy[]): WaitStrategy => made({ kind: 'all', of }),
   /** The first of them. */
@@ -72,6 +84,14 @@ const problems: Readonly<Record<string, (strategy: Readonly<Record<string, unkno
     if (Array.isArray(argv) && argv.length > 0 && argv.every((word) => typeof word === 'string')) return undefined
     return '`Wait.forCommand` takes an array with a command and its arguments'
   },
+  unit: ({ unit }) => {
+    if (typeof unit === 'string' && /^[\w:.\\@-]+\.[a-z]+$/.test(unit)) return undefined
+    return `\`Wait.forUnit\` takes a unit with its type, such as 'ssh.service', not '${String(unit)}'`
+  },
+  systemd: ({ state }) => {
+    if (state === 'running' || state === 'degraded') return undefined
+    return `\`Wait.forSystemd\` takes 'running' or 'degraded', not '${String(state)}'`
+  },
   all: ({ of }) => listProblem('forAll', of),
   any: ({ of }) => listProblem('forAny', of),
 }
@@ -104,6 +124,8 @@ export function markOf(leaf: WaitLeaf): string {
 function contentOf(leaf: Exclude<WaitLeaf, { kind: 'mark' }>): string {
   if (leaf.kind === 'console') return String(leaf.text)
   if (leaf.kind === 'port') return String(leaf.port)
+  if (leaf.kind === 'unit') return leaf.unit
+  if (leaf.kind === 'systemd') return leaf.state
   return leaf.kind === 'file' ? leaf.path : leaf.argv.join(' ')
 }
 
@@ -116,6 +138,8 @@ export function describeStrategy(strategy: WaitStrategy): string {
   if (strategy.kind === 'console')
     return `${typeof strategy.text === 'string' ? `'${content}'` : content} on the console`
   if (strategy.kind === 'port') return `port ${content}`
+  if (strategy.kind === 'unit') return `the unit ${content}`
+  if (strategy.kind === 'systemd') return `systemd to be ${content}`
   return strategy.kind === 'file' ? `the file ${content}` : `\`${content}\` to succeed`
 }
 

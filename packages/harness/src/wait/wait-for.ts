@@ -3,6 +3,7 @@ import { BoxError, describeFailure, type ExecExit, type Machine, type MarkLine }
 import { type ExecDefaults, ExecError, execCommand, plainReason } from '../exec.ts'
 import { ConsoleLines, readAtNs } from './console-lines.ts'
 import { History } from './history.ts'
+import { systemdLeaf } from './systemd-leaf.ts'
 import { describeStrategy, leavesOf, markOf, nativeMark, type WaitLeaf, type WaitStrategy } from './strategy.ts'
 
 /** The box that is waited for, and how long. */
@@ -23,6 +24,9 @@ const pauseMs = 25
 const paceMs = 10
 /** A line that is not whole and stays so for this long is looked at as it is. */
 const quietMs = 40
+
+/** What the guest must be asked for again and again. */
+type Polled = Extract<WaitLeaf, { kind: 'port' | 'file' | 'command' }>
 
 /** A leaf on its way: until when, and who ends it early. */
 interface Leaf extends WaitContext {
@@ -82,7 +86,9 @@ async function waitForLeaf(part: WaitLeaf, context: Leaf): Promise<MarkLine> {
   const native = nativeMark(part)
   if (part.kind === 'mark' || (native !== undefined && native === context.watched)) return markLeaf(mark, context)
   if (part.kind === 'console') return consoleLeaf(part.text, mark, context)
-  await poll(part, context)
+  if (part.kind === 'unit' || part.kind === 'systemd') {
+    await untilOver(() => systemdLeaf(part, machine, context.history, context.over), context.over)
+  } else await poll(part, context)
   return setMark(machine, mark)
 }
 
@@ -139,7 +145,7 @@ function matcher(text: string | RegExp): (line: string) => boolean {
 }
 
 /** Asks the guest again and again. A refusal of the guest's is an answer; anything else ends the wait. */
-async function poll(part: Exclude<WaitLeaf, { kind: 'mark' | 'console' }>, context: Leaf): Promise<void> {
+async function poll(part: Polled, context: Leaf): Promise<void> {
   const { over, history } = context
   for (;;) {
     over.throwIfAborted()
@@ -161,10 +167,7 @@ function isOwnLimit({ code }: BoxError): boolean {
 }
 
 /** Asks once; gives what is not yet as it should be. */
-async function ask(
-  part: Exclude<WaitLeaf, { kind: 'mark' | 'console' }>,
-  { machine, defaults, untilMs, over }: Leaf,
-): Promise<string | undefined> {
+async function ask(part: Polled, { machine, defaults, untilMs, over }: Leaf): Promise<string | undefined> {
   const limitMs = Math.min(leftMs(untilMs), defaults.execMs)
   if (part.kind === 'file') {
     await machine.stat(part.path, limitMs)

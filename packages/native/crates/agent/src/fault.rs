@@ -111,6 +111,9 @@ pub enum Fault {
     /// The agent only serves a descriptor.
     #[error("this agent is not the one of a box and does not power its machine off")]
     NotOurMachine,
+    /// systemd could not be asked.
+    #[error(transparent)]
+    Systemd(#[from] crate::systemd::BusError),
     /// Any other failure with a file.
     #[error("cannot {doing} {path}: {}", whole(error))]
     Path {

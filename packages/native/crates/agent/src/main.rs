@@ -24,6 +24,7 @@ mod reaper;
 mod serve;
 mod spawn;
 mod stage0;
+mod systemd;
 mod users;
 
 use std::env;
@@ -133,6 +134,8 @@ fn begin(up_ns: u64) -> Beginning {
 
 /// Goes on beside the image's init.
 fn stay(number: RawFd) -> io::Result<()> {
+    // Otherwise it is called `exe`, as what it was executed by.
+    rustix::thread::set_name(c"boxlab-agent")?;
     let Resident { up_ns, switch_root_ns, modules, troubles } = stage0::taken_over(number)?;
     let uevents = port::listen().ok();
     let switch_root_ns = Some(switch_root_ns);

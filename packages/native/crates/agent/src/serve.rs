@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use crate::attach::Attachments;
 use crate::fault::Fault;
 use crate::reaper::Reaper;
-use crate::{archive, channel, clock, dial, exec, files, power};
+use crate::{archive, channel, clock, dial, exec, files, power, systemd};
 
 /// What lives as long as the agent.
 #[derive(Debug)]
@@ -82,6 +82,9 @@ async fn answer(mut stream: Stream, session: &Session) -> Result<(), FrameError>
         Request::ReadTar { path } => archive::read(stream, path).await,
         Request::WriteTar { path } => archive::write(stream, path).await,
         Request::Dial { port } => dial::run(stream, port).await,
+        Request::SystemdProperties { unit } => systemd::properties(stream, unit).await,
+        Request::SystemdWatchUnit { name } => systemd::watch_unit(stream, name).await,
+        Request::SystemdWatchManager => systemd::watch_manager(stream).await,
         Request::Poweroff => power::off(stream, session).await,
     }
 }

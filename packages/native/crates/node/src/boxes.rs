@@ -10,7 +10,8 @@ use boxlab_runtime::fault::{Failure, Fault};
 use boxlab_runtime::machine::{BoxOrder, Machine};
 use boxlab_runtime::plan::BootPlan;
 use boxlab_runtime::stream::ByteStream;
-use boxlab_runtime::{exec, files, stop};
+use boxlab_runtime::systemd::Watch;
+use boxlab_runtime::{exec, files, stop, systemd};
 use napi::bindgen_prelude::{BigInt, Buffer, Env, Error, Result};
 use napi_derive::napi;
 
@@ -19,6 +20,7 @@ use crate::convert::{failure_error, fault_error, ns_of, on_runtime, to_json};
 use crate::exec::NativeExec;
 use crate::ledger::NativeTurn;
 use crate::stream::NativeStream;
+use crate::systemd::NativeWatch;
 
 /// One box.
 #[napi]
@@ -235,6 +237,27 @@ impl NativeBox {
         let stream: ByteStream =
             self.run(move |machine| async move { files::dial(&machine, port, limit_ms.into()).await }).await?;
         Ok(NativeStream::new(&self.machine, &Arc::new(stream)))
+    }
+
+    /// Resolves with the JSON of all properties of a unit, or of systemd's manager.
+    #[napi]
+    pub async fn systemd_properties(&self, unit: Option<String>, limit_ms: u32) -> Result<String> {
+        let ask =
+            move |machine: Arc<Machine>| async move { systemd::properties(&machine, unit, limit_ms.into()).await };
+        to_json(&self.run(ask).await?)
+    }
+
+    /// Begins to watch a unit, or systemd's manager.
+    #[napi]
+    pub async fn systemd_watch(&self, unit: Option<String>) -> Result<NativeWatch> {
+        let watch = self.run(|machine| async move { Watch::begin(&machine, unit).await }).await?;
+        Ok(NativeWatch::new(&self.machine, watch))
+    }
+
+    /// Sets a mark on the guest's clock, of systemd's own words.
+    #[napi]
+    pub fn systemd_mark(&self, mark: String, at_us: BigInt) {
+        self.machine.board.set(Mark::guest(&mark, Source::Systemd, ns_of(&at_us) * 1000));
     }
 
     /// Resolves with the JSON of clock exchanges.

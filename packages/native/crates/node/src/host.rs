@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use boxlab_runtime::preflight::{PreflightOptions, preflight};
 use boxlab_runtime::{clock, fingerprint, registry};
-use napi::bindgen_prelude::{AsyncTask, Error, Result, Task};
+use napi::bindgen_prelude::{Error, Result};
 use napi_derive::napi;
 
-use crate::convert::to_json;
+use crate::convert::{on_runtime, to_json};
 
 /// The version that the TypeScript face must be of.
 #[napi]
@@ -35,49 +35,21 @@ pub fn running_boxes() -> Result<String> {
     to_json(&running.map(|machine| machine.id.clone()).collect::<Vec<_>>())
 }
 
-/// A preflight in Node's thread pool.
-#[derive(Debug)]
-pub struct PreflightTask(PathBuf);
-
-impl Task for PreflightTask {
-    type Output = String;
-    type JsValue = String;
-
-    fn compute(&mut self) -> Result<String> {
-        to_json(&preflight(&PreflightOptions { kvm_path: self.0.clone() }))
-    }
-
-    fn resolve(&mut self, _env: napi::Env, output: String) -> Result<String> {
-        Ok(output)
-    }
-}
-
 /// Resolves with the JSON of what KVM can do here.
 #[napi]
-pub fn kvm_preflight(kvm_path: String) -> AsyncTask<PreflightTask> {
-    AsyncTask::new(PreflightTask(PathBuf::from(kvm_path)))
-}
-
-/// A digest in Node's thread pool.
-#[derive(Debug)]
-pub struct DigestTask(PathBuf);
-
-impl Task for DigestTask {
-    type Output = String;
-    type JsValue = String;
-
-    fn compute(&mut self) -> Result<String> {
-        let unreadable = || Error::from_reason(format!("{} cannot be read", self.0.display()));
-        fingerprint::file_sha256(&self.0).ok_or_else(unreadable)
-    }
-
-    fn resolve(&mut self, _env: napi::Env, output: String) -> Result<String> {
-        Ok(output)
-    }
+pub async fn kvm_preflight(kvm_path: String) -> Result<String> {
+    aside(move || to_json(&preflight(&PreflightOptions { kvm_path: PathBuf::from(kvm_path) }))).await
 }
 
 /// Resolves with the SHA-256 of a file, remembered while the file stays as it is.
 #[napi]
-pub fn file_sha256(path: String) -> AsyncTask<DigestTask> {
-    AsyncTask::new(DigestTask(PathBuf::from(path)))
+pub async fn file_sha256(path: String) -> Result<String> {
+    let unreadable = format!("{path} cannot be read");
+    aside(move || fingerprint::file_sha256(&PathBuf::from(path)).ok_or_else(|| Error::from_reason(unreadable))).await
+}
+
+/// Runs what takes long in a thread of the runtime's: a process that exits waits for those of Node's pool.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let done = on_runtime(async move { boxlab_runtime::tokio_runtime().spawn_blocking(work).await }).await?;
+    done.map_err(|error| Error::from_reason(error.to_string()))?
 }

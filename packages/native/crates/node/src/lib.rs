@@ -10,6 +10,7 @@ mod exec;
 mod host;
 mod ledger;
 mod stream;
+mod systemd;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,8 +29,16 @@ pub fn init(_exports: Object<'_>, env: Env) -> Result<()> {
     if owner == 1 {
         // Takes 40 ms, which no boot should wait for.
         std::thread::spawn(boxlab_runtime::clock::host_tsc_khz);
+        // process.exit() runs no clean-up hook of the main thread.
+        // SAFETY: the function takes nothing and unwinds into nobody.
+        unsafe { libc::atexit(at_exit) };
     }
     env.set_instance_data(Owner(owner), (), |_| {})?;
     env.add_env_cleanup_hook(owner, |owner| boxlab_runtime::registry::kill_owner(u64::from(owner)))?;
     Ok(())
+}
+
+/// Ends all boxes, and sees that no zombie of theirs is left to a PID 1 that may never look.
+extern "C" fn at_exit() {
+    boxlab_runtime::registry::kill_all();
 }

@@ -76,6 +76,18 @@ pub enum Request {
         /// The port.
         port: u16,
     },
+    /// Asks systemd for all properties of a unit, or of the manager. Reply: [`Reply`] of an object.
+    SystemdProperties {
+        /// The unit's name; the manager when absent.
+        unit: Option<String>,
+    },
+    /// Watches a unit. Replies: [`Reply`] of [`SystemdUnit`], now and at each change, until the host ends the stream.
+    SystemdWatchUnit {
+        /// Its name.
+        name: String,
+    },
+    /// Watches the manager. Replies: [`Reply`] of [`SystemdManager`], in the same way.
+    SystemdWatchManager,
     /// Powers the guest off. Reply: [`Reply`] of [`Empty`], as the last thing.
     Poweroff,
 }
@@ -249,4 +261,55 @@ pub struct FileFacts {
     pub uid: u32,
     /// Group.
     pub gid: u32,
+}
+
+/// A unit's state, in the words of systemd (org.freedesktop.systemd1(5)); times in µs of CLOCK_MONOTONIC, 0 for never.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemdUnit {
+    /// Its own name, whatever alias was asked for.
+    pub id: String,
+    /// `loaded`, `not-found`, `masked`, `bad-setting`, `error`.
+    pub load_state: String,
+    /// `active`, `reloading`, `inactive`, `failed`, `activating`, `deactivating`.
+    pub active_state: String,
+    /// The state of its kind.
+    pub sub_state: String,
+    /// `Type` of a service.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// `Result`, of the kinds that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// A job for it is in the queue.
+    pub has_job: bool,
+    /// Its conditions were met when they were last looked at.
+    pub condition_met: bool,
+    /// When its conditions were looked at: its start job ran then.
+    pub condition_us: u64,
+    /// When it last began to start.
+    pub inactive_exit_us: u64,
+    /// When it was last started.
+    pub active_enter_us: u64,
+    /// When it last ended.
+    pub inactive_enter_us: u64,
+    /// How the last job for it ended that was seen to end: `done`, `failed`, `dependency`, `timeout`, `canceled`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_job: Option<String>,
+    /// systemd has finished the boot.
+    pub booted: bool,
+}
+
+/// The manager's state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemdManager {
+    /// `initializing`, `starting`, `running`, `degraded`, `maintenance`, `stopping`.
+    pub state: String,
+    /// Units that failed.
+    pub failed: Vec<String>,
+    /// Jobs in the queue.
+    pub jobs: u64,
+    /// Its stamps that are set (`Userspace`, `Finish`, …), in µs of CLOCK_MONOTONIC.
+    pub times: std::collections::BTreeMap<String, u64>,
 }

@@ -24,6 +24,8 @@ pub enum Source {
     Qmp,
     /// The agent in the guest.
     Agent,
+    /// systemd in the guest, by its own stamps.
+    Systemd,
 }
 
 /// Whose clock a time is of.

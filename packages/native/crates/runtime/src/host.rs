@@ -75,6 +75,12 @@ impl BootFile {
         self.json["exit"] = json!(exit);
     }
 
+    /// The box was ended before it had an engine.
+    pub fn ended_before_it_began(&mut self) {
+        self.noted("ERR_BOX_KILLED", "the box was killed while waiting for its plan");
+        self.json["outcome"] = json!("killed");
+    }
+
     /// Adds why the boot failed.
     pub fn failed(&mut self, failure: &Failure, killed: bool) {
         self.noted(failure.code, &failure.message);
@@ -87,8 +93,16 @@ impl BootFile {
         }
     }
 
+    /// Adds why the harness gave the boot up.
+    pub fn gave_up(&mut self, code: &str, message: &str, killed: bool) {
+        self.noted(code, message);
+        if killed {
+            self.json["outcome"] = json!("killed");
+        }
+    }
+
     /// Adds an error without more circumstances.
-    pub fn noted(&mut self, code: &str, message: &str) {
+    fn noted(&mut self, code: &str, message: &str) {
         self.json["outcome"] = json!("failed");
         self.json["error"] = json!({ "code": code, "message": message });
     }

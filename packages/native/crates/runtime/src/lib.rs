@@ -27,6 +27,7 @@ pub mod registry;
 pub mod spawn;
 pub mod stop;
 pub mod stream;
+pub mod systemd;
 pub mod words;
 
 use std::sync::OnceLock;

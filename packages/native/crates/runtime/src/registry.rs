@@ -78,6 +78,13 @@ pub fn metrics() -> RuntimeMetrics {
     }
 }
 
+/// Kills all boxes: the process ends.
+pub fn kill_all() {
+    for machine in machines() {
+        machine.kill();
+    }
+}
+
 /// Kills the boxes of an owner that ends.
 pub fn kill_owner(owner: u64) {
     for machine in machines().into_iter().filter(|machine| machine.owner == owner) {

@@ -28,6 +28,8 @@ pub struct Launch {
     pub words: PipeWriter,
     /// Its working directory.
     pub dir: PathBuf,
+    /// Where it puts files of its own (QEMU's `snapshot=on` makes some, and leaves them when it is killed in that moment).
+    pub aside: PathBuf,
 }
 
 /// A started engine.
@@ -72,7 +74,7 @@ fn start(launch: Launch) -> Result<Launched, Fault> {
     let fds: Vec<RawFd> = launch.inherit.iter().map(AsRawFd::as_raw_fd).collect();
     let owner = std::process::id();
     let mut command = Command::new(&launch.binary);
-    command.args(&launch.argv).current_dir(&launch.dir).process_group(0);
+    command.args(&launch.argv).current_dir(&launch.dir).process_group(0).env("TMPDIR", &launch.aside);
     command.stdin(Stdio::null()).stdout(launch.words).stderr(stderr);
     // SAFETY: between fork and exec only async-signal-safe system calls are made, on values captured before.
     unsafe {

@@ -30,6 +30,7 @@ pub enum Step {
 
 /// How a box was stopped.
 #[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Stopped {
     /// The step that did it.
     pub by: Step,

@@ -26,6 +26,8 @@ impl Machine {
             let at_ns = now_ns();
             live.console.drain();
             live.words.wait();
+            // What cannot be removed now is for the next sweep.
+            drop(std::fs::remove_dir_all(&machine.aside));
             machine.board.set(Mark::host("engine-exit", Source::Runtime, at_ns).with(json!(exit)));
             machine.ended(exit);
         };
@@ -72,7 +74,7 @@ impl Machine {
     /// Ends the box because the harness says so: an image that could not be made, a wait strategy that failed.
     pub async fn give_up(&self, code: &str, message: &str) {
         self.end_engine().await;
-        self.edit_file(|file| file.noted(code, message));
+        self.edit_file(|file| file.gave_up(code, message, self.killed.load(Ordering::SeqCst)));
         self.failed();
     }
 
@@ -103,6 +105,12 @@ impl Machine {
         // Whoever ended first has the say: a box that is stopped was not killed.
         if self.exit().is_none() {
             self.killed.store(true, Ordering::SeqCst);
+        }
+        if self.state() == State::Created {
+            // Nothing may ever come back to this box: the thread that makes its plan may be what ends.
+            self.edit_file(|file| file.ended_before_it_began());
+            self.write_file();
+            self.leave_turn();
         }
         if let Some(live) = self.live() {
             live.process.kill();

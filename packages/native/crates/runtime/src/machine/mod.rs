@@ -71,6 +71,8 @@ pub struct BoxOrder {
     pub name: Option<String>,
     /// The folder of its record, which must not hold one yet.
     pub record_dir: PathBuf,
+    /// A folder, not there yet, for what the engine puts aside while it runs (the layers of disks that take writes).
+    pub aside_dir: PathBuf,
     /// When the caller was asked for the box, on the host's clock.
     #[serde(default)]
     pub start_ns: u64,
@@ -106,6 +108,7 @@ pub struct Machine {
     state: watch::Sender<State>,
     exit: watch::Sender<Option<Exit>>,
     turn: Option<Arc<Turn>>,
+    aside: PathBuf,
     killed: AtomicBool,
     pub(crate) stopping: AtomicBool,
     /// Commands that were run, and those of them that could not be or were cut short.
@@ -136,6 +139,7 @@ impl Machine {
             id: order.id,
             owner: order.owner,
             turn: order.turn,
+            aside: order.aside_dir,
             record,
             board,
             live: Mutex::new(None),
@@ -154,9 +158,12 @@ impl Machine {
 
     /// Boots the plan and waits until the box is ready. On any error the engine is gone when this returns.
     pub async fn boot(self: &Arc<Self>, plan: BootPlan) -> Result<(), Failure> {
-        if self.state() != State::Created || self.killed.load(Ordering::SeqCst) {
+        if self.state() != State::Created {
             let fault = Fault::State { state: self.state().name(), need: "a box boots once, from the state created" };
             return Err(self.failure(&fault));
+        }
+        if self.killed.load(Ordering::SeqCst) {
+            return Err(self.fail(&Fault::Killed { waited: "its plan".to_owned() }).await);
         }
         self.state.send_replace(State::Booting);
         let waits = plan.ready.is_some();
@@ -251,7 +258,10 @@ impl Machine {
         self.board.now("plan-ready");
         let dir = self.record.dir().to_owned();
         let heard = words::listen(heard, &self.record)?;
-        let launched = launch(Launch { binary, argv, inherit, words, dir })?;
+        let aside = self.aside.clone();
+        std::fs::create_dir_all(&aside)
+            .map_err(|error| Fault::HostFile { path: aside.clone(), reason: error.to_string() })?;
+        let launched = launch(Launch { binary, argv, inherit, words, dir, aside })?;
         self.board.set(Mark::host("spawn", Source::Runtime, launched.fork_ns));
         let pid = launched.process.pid();
         self.edit_file(|file| file.spawned(pid));

@@ -1,0 +1,57 @@
+//! What systemd of the guest says about itself, asked through the agent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use boxlab_protocol::Request;
+use boxlab_protocol::mux::Stream;
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::agent::reply;
+use crate::fault::Fault;
+use crate::machine::Machine;
+
+const NEED: &str = "systemd is asked through the agent of a running box";
+
+/// All properties of a unit, or of the manager: one JSON object.
+pub async fn properties(machine: &Arc<Machine>, unit: Option<String>, limit_ms: u64) -> Result<Value, Fault> {
+    let live = machine.agent_of(NEED)?;
+    let Some(agent) = &live.agent else { return Err(Fault::Agent("the box has none".to_owned())) };
+    let deadline = Instant::now() + Duration::from_millis(limit_ms);
+    let asked = async { Ok(agent.ask(&Request::SystemdProperties { unit }).await?.0) };
+    machine.race(asked, "systemd's properties", Some((deadline, limit_ms))).await
+}
+
+/// A watch of a unit or of the manager. Dropping it ends it.
+#[derive(Debug)]
+pub struct Watch {
+    machine: Arc<Machine>,
+    stream: Mutex<Option<Stream>>,
+}
+
+impl Watch {
+    /// Begins to watch a unit, or without a name the manager.
+    pub async fn begin(machine: &Arc<Machine>, unit: Option<String>) -> Result<Self, Fault> {
+        let live = machine.agent_of(NEED)?;
+        let Some(agent) = &live.agent else { return Err(Fault::Agent("the box has none".to_owned())) };
+        let request = match unit {
+            Some(name) => Request::SystemdWatchUnit { name },
+            None => Request::SystemdWatchManager,
+        };
+        let stream = machine.race(agent.open(&request), "systemd", None).await?;
+        Ok(Self { machine: Arc::clone(machine), stream: Mutex::new(Some(stream)) })
+    }
+
+    /// The state, at once the first time and then whenever it has changed. Bounded by its caller alone.
+    pub async fn next(&self) -> Result<Value, Fault> {
+        let mut slot = self.stream.lock().await;
+        let Some(stream) = slot.as_mut() else { return Err(Fault::Agent("the watch was ended".to_owned())) };
+        let next = self.machine.race(reply(stream), "a change of systemd's", None).await;
+        if next.is_err() {
+            *slot = None;
+        }
+        next
+    }
+}
