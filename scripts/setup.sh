@@ -2,6 +2,7 @@
 # Takes a Debian-like machine from a fresh clone to a built checkout; run again, it takes seconds.
 #   scripts/setup.sh               packages, Rust, Node and its packages, addon and agent, TypeScript
 #   scripts/setup.sh --gates       the same, and what the checks need on top (rustfmt, clippy)
+#   scripts/setup.sh --docker      the same, and a container engine for the tests of Dockerfile images
 #   scripts/setup.sh --no-build    stop before the builds
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,14 +11,16 @@ cd "$(dirname "$0")/.."
 . scripts/setup/packages.sh
 . scripts/setup/rust.sh
 . scripts/setup/node.sh
+. scripts/setup/docker.sh
 
-gates=no build=yes
+gates=no docker=no build=yes
 for argument in "$@"; do
   case $argument in
     --gates) gates=yes ;;
+    --docker) docker=yes ;;
     --no-build) build=no ;;
     *)
-      echo "setup: $argument is not an option; the options are --gates and --no-build." >&2
+      echo "setup: $argument is not an option; the options are --gates, --docker and --no-build." >&2
       exit 2
       ;;
   esac
@@ -54,6 +57,8 @@ must packages install_packages "$gates"
 use_cargo || true
 must rust check_rust "$gates"
 must node install_node_packages
+# Without it everything else can still be built and tested.
+[ "$docker" = no ] || step docker install_docker
 if [ "$build" = yes ]; then
   must native build_native
   must typescript build_typescript

@@ -15,7 +15,7 @@ fi
 # A report of an earlier run must never speak for a runner that crashed in this one.
 rm -f "$reports/vitest.json" "$reports/cargo-test.log"
 
-[ -n "${BOXLAB_SET_UP:-}" ] || bash scripts/setup.sh
+[ -n "${BOXLAB_SET_UP:-}" ] || bash scripts/setup.sh --docker
 use_cargo
 use_workspace_tools
 

@@ -157,7 +157,7 @@ const introduction = `# What a failed boot says
 
 Every failed boot, wait or command is a \`BoxError\`. Its message alone, as vitest's default reporter prints it, has what
 is needed to go on; the same is in its fields, for programs. This page shows one error of each likely cause. They are
-of real boots, written by \`node -C @boxlab/source scripts/failures.ts\`, and a boot test holds that they still have the cause
+of real boots, written by \`npm run failures\`, and a boot test holds that they still have the cause
 that is shown here. Only the console and the reproducing command are cut (…).
 
 | line | field | says |

@@ -23,6 +23,17 @@ missing_tools() {
   [ -s /etc/ssl/certs/ca-certificates.crt ] || printf 'ca-certificates\t\n'
   # The dynamic busybox of a desktop excludes the static one. It stays: bare boxes then do without a shell.
   is_installed busybox || is_installed busybox-static || printf 'busybox-static\t\n'
+  # A first bare box has no image.
+  [ "${npm_lifecycle_event:-}" = quickstart ] || missing_image_tools
+}
+
+# What images are made with (skopeo, mmdebstrap, erofs-utils, decompressors), looked into with (e2fsprogs), and tested
+# with (a registry, xattrs, a certificate).
+missing_image_tools() {
+  local package
+  for package in skopeo mmdebstrap erofs-utils bzip2 zstd e2fsprogs docker-registry attr openssl; do
+    is_installed "$package" || printf '%s\t\n' "$package"
+  done
 }
 
 # Root, or a sudo that asks nothing.

@@ -23,6 +23,7 @@ import {
 } from './exec.ts'
 import { explainFailure } from './failure/explain-failure.ts'
 import { type HostBefore, hostBefore } from './failure/host-memory.ts'
+import { userNetworkHost } from './images/docker/neighbour.ts'
 import { bootInTurn } from './ledger/index.ts'
 import { type BoxMetrics, boxMetrics } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
@@ -143,6 +144,16 @@ export class Box implements AsyncDisposable {
 
   get state(): BoxState {
     return this.#ended ?? this.#machine?.state ?? (this.#booting ? 'booting' : 'created')
+  }
+
+  /** The address at which the guest reaches this host's loopback: a port that a server here listens on. */
+  get host(): string {
+    const { devices, image } = this.options
+    if ((devices?.net ?? (image ? 'user' : 'none')) === 'user') return userNetworkHost
+    throw new BoxError(
+      'ERR_BOX_STATE',
+      "the box has no network, so its guest does not reach the host: set `devices.net: 'user'`",
+    )
   }
 
   /** The folder of its record: written while the box lives, kept after it by `record.keep`. */

@@ -47,3 +47,14 @@ export {
   type RootImage,
   tarball,
 } from './images/index.ts'
+export {
+  container,
+  type ContainerOptions,
+  dockerfile,
+  type DockerfileOptions,
+  type EngineSweep,
+  hostAddress,
+  type HostAddress,
+  type PublishedPorts,
+  sweepEngine,
+} from './images/index.ts'

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addBoot } from './boot.ts'
 import { addDoctor } from './doctor.ts'
+import { addImage } from './image.ts'
 import { addPs } from './ps.ts'
 import { addShow } from './show.ts'
 import { addSweep } from './sweep.ts'
@@ -37,6 +38,7 @@ function commandLine(): Command {
     .configureOutput({ outputError: () => {} })
   addBoot(program)
   addShow(program)
+  addImage(program)
   addPs(program)
   addSweep(program)
   addDoctor(program)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isGone, parseOwner } from '../owner.ts'
 import { ImageError, systemCode, throwIfAborted } from './errors.ts'
@@ -28,7 +28,7 @@ export interface CacheEntry {
 export type MakeEntry = (dir: string) => Promise<void>
 
 /** Written last into every entry, with the inputs it was made from, for whoever wonders what a folder is. */
-const ENTRY_FILE = 'entry.json'
+export const ENTRY_FILE = 'entry.json'
 const MAKING = /^[0-9a-f]{64}\.making-(?<owner>[0-9a-f.]+)-[0-9a-f]{8}$/
 
 /**
@@ -47,7 +47,10 @@ export async function cachedEntry(
   const folder = kindFolder(root, kind)
   const key = cacheKey(kind, inputs)
   const dir = join(folder, key)
-  if (await isComplete(dir)) return { dir, key, made: false }
+  if (await isComplete(dir)) {
+    await markUsed(dir)
+    return { dir, key, made: false }
+  }
   throwIfAborted(options.signal, `Making ${dir}`)
   await makeFolder(folder)
   const lock = await acquireLock(`${dir}.lock`, options)
@@ -62,6 +65,38 @@ export async function cachedEntry(
       return { dir, key, made: await moveIn(making, dir) }
     } finally {
       await rm(making, { recursive: true, force: true, maxRetries: 3 })
+    }
+  } finally {
+    await lock.release()
+  }
+}
+
+/** The entry for these inputs when it is there; nothing is made. */
+export async function findEntry(root: string, kind: string, inputs: CacheInput): Promise<CacheEntry | undefined> {
+  const key = cacheKey(kind, inputs)
+  const dir = join(kindFolder(root, kind), key)
+  if (!(await isComplete(dir))) return undefined
+  await markUsed(dir)
+  return { dir, key, made: false }
+}
+
+/** Removes the entry for these inputs. Whoever has its files open keeps them. */
+export async function removeEntry(root: string, kind: string, inputs: CacheInput): Promise<void> {
+  await removeKey(root, kind, cacheKey(kind, inputs))
+}
+
+/** Removes an entry by its key: first its name, in one step, so that nobody finds half of it. */
+export async function removeKey(root: string, kind: string, key: string): Promise<void> {
+  const dir = join(kindFolder(root, kind), key)
+  const lock = await acquireLock(`${dir}.lock`)
+  try {
+    // The name of an entry in the making: were this process killed here, the next sweep would go on.
+    const leaving = `${dir}.making-${lock.token}`
+    await rename(dir, leaving)
+    await rm(leaving, { recursive: true, force: true, maxRetries: 3 })
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') {
+      throw new ImageError('ERR_IMAGE_CACHE', `The cache entry ${dir} cannot be removed: remove it by hand`, error)
     }
   } finally {
     await lock.release()
@@ -96,6 +131,12 @@ async function isComplete(dir: string): Promise<boolean> {
   }
 }
 
+/** The time of the entry's own file says when it was last used; a cache that cannot be written to is of use too. */
+async function markUsed(dir: string): Promise<void> {
+  const now = new Date()
+  await utimes(join(dir, ENTRY_FILE), now, now).catch(() => {})
+}
+
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true })
@@ -115,6 +156,11 @@ async function moveIn(making: string, dir: string): Promise<boolean> {
     if (taken && (await isComplete(dir))) return false
     throw new ImageError('ERR_IMAGE_CACHE', `${dir} is in the way of a finished cache entry: remove it`, error)
   }
+}
+
+/** Removes what gone makers of a kind left. */
+export async function sweepKind(root: string, kind: string): Promise<void> {
+  await sweep(kindFolder(root, kind)).catch(() => {})
 }
 
 /** Removes what gone makers left. Best effort: what cannot be removed now is for the next sweep. */

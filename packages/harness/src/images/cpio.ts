@@ -23,7 +23,8 @@ export type CpioEntry =
       readonly minor: number
     })
 
-const TRAILER = 'TRAILER!!!'
+/** The name that ends an archive. */
+export const CPIO_TRAILER = 'TRAILER!!!'
 const HEADER_BYTES = 110
 // The kernel's unpacker silently leaves out entries with a longer path or link target (PATH_MAX).
 const PATH_LIMIT_BYTES = 4096
@@ -45,35 +46,55 @@ export function encodeCpio(entries: Iterable<CpioEntry>): Buffer {
     inode += 1
     append(chunks, path, inode, entry)
   }
-  append(chunks, TRAILER, 0, undefined)
+  append(chunks, CPIO_TRAILER, 0, undefined)
   return Buffer.concat(chunks)
 }
 
 function append(chunks: Uint8Array[], path: string, inode: number, entry: CpioEntry | undefined): void {
-  const name = Buffer.from(`${path}\0`)
   const data = content(entry)
   if (data.length > SIZE_LIMIT_BYTES) throw refusal(path, 'it is larger than 4 GiB')
   if (entry?.type === 'symlink' && data.length > PATH_LIMIT_BYTES - 1)
     throw refusal(path, 'its link target is longer than 4095 bytes')
   const device = entry?.type === 'device' ? entry : undefined
-  // In order: ino, mode, uid, gid, nlink, mtime, filesize, dev major, dev minor, rdev major, rdev minor, namesize, check.
-  const fields = [
+  const header = cpioHeader({
+    path,
     inode,
-    entry ? fileMode(entry) : 0,
-    entry?.uid ?? 0,
-    entry?.gid ?? 0,
-    entry?.type === 'directory' ? 2 : 1,
-    0,
-    data.length,
-    0,
-    0,
-    device?.major ?? 0,
-    device?.minor ?? 0,
-    name.length,
-    0,
-  ]
+    mode: entry ? fileMode(entry) : 0,
+    uid: entry?.uid ?? 0,
+    gid: entry?.gid ?? 0,
+    links: entry?.type === 'directory' ? 2 : 1,
+    seconds: 0,
+    bytes: data.length,
+    ...(device && { major: device.major, minor: device.minor }),
+  })
+  chunks.push(header, data, cpioPadding(data.length))
+}
+
+/** What a header says of its member. */
+export interface CpioHeader {
+  /** Bytes of the name, one a character where it is not given as text. */
+  readonly path: string | Buffer
+  readonly inode: number
+  /** With the bits of the file type. */
+  readonly mode: number
+  readonly uid: number
+  readonly gid: number
+  readonly links: number
+  readonly seconds: number
+  readonly bytes: number
+  readonly major?: number
+  readonly minor?: number
+}
+
+/** The header of a member with its name, padded to where the data begins. */
+export function cpioHeader(member: CpioHeader): Buffer {
+  const path = typeof member.path === 'string' ? Buffer.from(member.path) : member.path
+  const name = Buffer.concat([path, Buffer.alloc(1)])
+  // In order: ino, mode, uid, gid, nlink, mtime, filesize, dev major, dev minor, rdev major, rdev minor, namesize, check.
+  const { inode, mode, uid, gid, links, seconds, bytes, major = 0, minor = 0 } = member
+  const fields = [inode, mode, uid, gid, links, seconds, bytes, 0, 0, major, minor, name.length, 0]
   const header = `070701${fields.map((field) => field.toString(16).padStart(8, '0').toUpperCase()).join('')}`
-  chunks.push(Buffer.from(header, 'latin1'), name, padding(HEADER_BYTES + name.length), data, padding(data.length))
+  return Buffer.concat([Buffer.from(header, 'latin1'), name, cpioPadding(HEADER_BYTES + name.length)])
 }
 
 /** File type bits of inode(7) and the permissions. */
@@ -90,7 +111,7 @@ function content(entry: CpioEntry | undefined): Uint8Array {
 }
 
 /** Header with name, and data, each end on a multiple of 4. */
-function padding(length: number): Uint8Array {
+export function cpioPadding(length: number): Uint8Array {
   return new Uint8Array((4 - (length % 4)) % 4)
 }
 
@@ -101,7 +122,7 @@ function checkedPath(given: string, seen: ReadonlyMap<string, CpioEntry['type']>
   if (parts.some((part) => part === '' || part === '.' || part === '..') || path.includes('\0')) {
     throw refusal(given, 'its path is not a plain one below the root')
   }
-  if (path === TRAILER) throw refusal(given, 'that name ends the archive')
+  if (path === CPIO_TRAILER) throw refusal(given, 'that name ends the archive')
   if (Buffer.byteLength(path) >= PATH_LIMIT_BYTES)
     throw refusal(given.slice(0, 60), 'its path is longer than 4095 bytes')
   if (seen.has(path)) throw refusal(given, 'it comes twice')

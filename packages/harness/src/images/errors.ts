@@ -63,3 +63,17 @@ export function systemCode(error: unknown): string | undefined {
 export function throwIfAborted(signal: AbortSignal | undefined, doing: string): void {
   if (signal?.aborted) throw new ImageError('ERR_IMAGE_ABORTED', `${doing} was aborted`, signal.reason)
 }
+
+/** Whether an error of the system, or a tool's words, say that a disk is full. */
+export function isNoSpace(thing: unknown): boolean {
+  // The last is what GNU tar says of a write that was cut short.
+  if (typeof thing === 'string')
+    return /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/.test(thing)
+  return ['ENOSPC', 'EDQUOT'].includes(systemCode(thing) ?? '')
+}
+
+/** The error of a full disk. */
+export function noSpace(doing: string, cause: unknown): ImageError {
+  const remedy = 'free some (`boxlab image gc --max-size 10G`), or set BOXLAB_HOME to a folder on a larger disk'
+  return new ImageError('ERR_IMAGE_SPACE', `${doing} needs more space than is left on the disk: ${remedy}`, cause)
+}

@@ -28,3 +28,35 @@ export {
   type PlannedModule,
   planModules,
 } from './modules.ts'
+export { type RootJob, buildRoot, type SourceFacts } from './build-root.ts'
+export { type CleanUp, collectGarbage, removeStored, type StoredEntry, storedEntries, verifyStored } from './entries.ts'
+export type {
+  FormatOptions,
+  ImageConfig,
+  ImageContext,
+  ImageProgress,
+  ImageSource,
+  RootFormat,
+  RootImage,
+} from './root-image.ts'
+export {
+  debian,
+  type DebianOptions,
+  directory,
+  disk,
+  type DiskSourceOptions,
+  oci,
+  type OciOptions,
+  tarball,
+} from './sources/index.ts'
+export {
+  container,
+  type ContainerOptions,
+  dockerfile,
+  type DockerfileOptions,
+  type EngineSweep,
+  hostAddress,
+  type HostAddress,
+  type PublishedPorts,
+  sweepEngine,
+} from './docker/index.ts'

@@ -37,7 +37,7 @@ export async function imageRoot(
     root: { serial: rootSerial, filesystem: format },
     overlay,
     ...(modules && { modules: { serial: modulesSerial, filesystem: 'ext4' } }),
-    ...(image.hasInit && { init: '/sbin/init' }),
+    ...(image.hasInit && { init: image.init ?? '/sbin/init' }),
   }
   const disks = [disk(rootSerial, image.path, overlay), ...(modules ? [disk(modulesSerial, modules.path, true)] : [])]
   return { image, stage0, disks, digests: { image: image.digest } }

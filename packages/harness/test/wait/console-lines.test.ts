@@ -1,7 +1,7 @@
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import { array, assert, nat, property, uint8Array } from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ConsoleLines, readAtNs } from '../../src/wait/console-lines.ts'
 
@@ -35,9 +35,9 @@ describe('the console by lines', () => {
   })
 
   test('any split of the bytes gives the same lines', () => {
-    const bytes = fc.uint8Array({ maxLength: 80 }).map((array) => Buffer.from(array.map((byte) => byte % 16)))
-    fc.assert(
-      fc.property(bytes, fc.array(fc.nat(80), { maxLength: 6 }), (stream, cuts) => {
+    const bytes = uint8Array({ maxLength: 80 }).map((raw) => Buffer.from(raw.map((byte) => byte % 16)))
+    assert(
+      property(bytes, array(nat(80), { maxLength: 6 }), (stream, cuts) => {
         const edges = [0, ...cuts.filter((cut) => cut <= stream.length).toSorted((a, b) => a - b), stream.length]
         const pieces = edges.slice(1).map((edge, index) => stream.subarray(edges[index], edge))
         expect(read(pieces)).toEqual(read([stream]))

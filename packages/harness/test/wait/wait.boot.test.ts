@@ -129,6 +129,7 @@ describe('ready is what the box waits for', () => {
 
   test('a prompt without line end is found', async () => {
     const box = await bootBox({ ...firmware, waitFor: Wait.forConsole(/^login: (?:done)?$/) })
+    expect(box.state).toBe('running')
     await box.stop()
   })
 

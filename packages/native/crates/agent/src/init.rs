@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::fs;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::{io, mem};
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::sethostname;
 
-use crate::{console, modules, port};
+use crate::{console, modules, network, port};
 
 /// What the box begins with.
 #[derive(Debug, Default)]
@@ -64,12 +64,17 @@ pub fn begin(machine: Machine) -> Beginning {
         if let Err(error) = sethostname(b"boxlab") {
             troubles.push(format!("cannot set the host name: {error}"));
         }
-        if let Err(error) = raise_loopback() {
+        if let Err(error) = network::raise_loopback() {
             troubles.push(format!("cannot bring up the interface lo: {error}"));
         }
     }
     let uevents = port::listen().map_err(|error| troubles.push(format!("cannot listen for devices: {error}"))).ok();
     let modules = modules::load_all(Path::new(modules::FOLDER), &mut troubles);
+    if machine == Machine::Ours
+        && let Err(error) = network::configure()
+    {
+        troubles.push(format!("cannot give eth0 its address: {error}"));
+    }
     Beginning { modules, troubles, uevents, console_came_late, ..Beginning::default() }
 }
 
@@ -135,22 +140,6 @@ impl Mount {
             Ok(()) | Err(Errno::BUSY) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
-    }
-}
-
-/// Brings up `lo`; the kernel then gives it 127.0.0.1 and ::1 by itself.
-fn raise_loopback() -> io::Result<()> {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
-    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    // SAFETY: ifreq is plain data for which all zero bytes are a value.
-    let mut request: libc::ifreq = unsafe { mem::zeroed() };
-    request.ifr_name[0] = b'l'.cast_signed();
-    request.ifr_name[1] = b'o'.cast_signed();
-    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    // SAFETY: SIOCSIFFLAGS reads an ifreq, and `request` is one that outlives the call.
-    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ mod files;
 mod init;
 mod launch;
 mod modules;
+mod network;
 mod port;
 mod power;
 mod pty;
@@ -111,13 +112,19 @@ fn begin(up_ns: u64) -> Beginning {
         console::say(&format!("{AGENT_UP_MARKER}{up_ns}"));
     }
     let entered = match &asked {
-        None => return beginning,
+        None => {
+            tell_resolver(&mut beginning);
+            return beginning;
+        }
         Some(Err(fault)) => Err(fault.to_string()),
         Some(Ok(stage0)) => stage0::enter(stage0, &mut beginning.troubles).map_err(|fault| fault.to_string()),
     };
     let init = asked.and_then(Result::ok).and_then(|stage0| stage0.init);
     beginning.failure = match (entered, init) {
-        (Ok(()), None) => None,
+        (Ok(()), None) => {
+            tell_resolver(&mut beginning);
+            None
+        }
         (Ok(()), Some(init)) => {
             let (modules, troubles) = (beginning.modules.clone(), beginning.troubles.clone());
             let resident = Resident { up_ns, modules, troubles, ..Resident::default() };
@@ -130,6 +137,12 @@ fn begin(up_ns: u64) -> Beginning {
         console::say(&format!("boxlab: stage 0 failed: {failure}"));
     }
     beginning
+}
+
+fn tell_resolver(beginning: &mut Beginning) {
+    if let Err(error) = network::name_resolver() {
+        beginning.troubles.push(format!("cannot write /etc/resolv.conf: {error}"));
+    }
 }
 
 /// Goes on beside the image's init.

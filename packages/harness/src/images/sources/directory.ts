@@ -1,0 +1,70 @@
+import { realpathSync } from 'node:fs'
+import { buildRoot, type SourceFacts } from '../build-root.ts'
+import { ImageError } from '../errors.ts'
+import { counted } from '../progress.ts'
+import type { FormatOptions, ImageSource } from '../root-image.ts'
+import { pipeTool } from '../run-tool.ts'
+import { directoryStamp } from './directory-stamp.ts'
+
+/**
+ * A folder of the host as a root file system, with owners, modes, times, xattrs, hard links, device nodes and holes as they
+ * are there; sockets are left out. Who is not root gets what that user can read. Nothing is read before `resolve`.
+ */
+export function directory(path: string, options: FormatOptions = {}): ImageSource {
+  const name = `directory ${path}`
+  return {
+    name,
+    async resolve(context) {
+      const folder = realFolder(path)
+      const stamp = directoryStamp(folder)
+      return buildRoot(context, {
+        ...options,
+        name,
+        ...(stamp !== undefined && { inputs: { directory: stamp } }),
+        async fill(tree, _folder, report): Promise<SourceFacts> {
+          report('unpack')
+          const chunks = readFolder(folder, context.signal)
+          const signal = context.signal && { signal: context.signal }
+          let sourceBytes = 0
+          const watched = counted(chunks, (doneBytes) => {
+            sourceBytes = doneBytes
+            report('unpack', { doneBytes })
+          })
+          await tree.addLayer(watched, { name, ...signal })
+          return { sourceBytes }
+        },
+      })
+    },
+  }
+}
+
+/** GNU tar reads it: it knows xattrs and holes, which Node does not. */
+async function* readFolder(folder: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  const form = [
+    '--format=posix',
+    '--pax-option=delete=atime,delete=ctime',
+    '--sort=name',
+    '--numeric-owner',
+    '--sparse',
+  ]
+  const args = ['--create', ...form, '--xattrs', '--xattrs-include=*', '--directory', folder, '.']
+  try {
+    yield* pipeTool('tar', args, { whenMissing: 'install the package tar', ...(signal && { signal }) })
+  } catch (error) {
+    if (!(error instanceof ImageError) || error.code !== 'ERR_IMAGE_COMMAND') throw error
+    const words = String(error.cause)
+    const remedy = /Permission denied/.test(words)
+      ? 'run as root, or make its files readable'
+      : 'let nobody change it while it is read'
+    const message = `The directory ${folder} cannot be read whole: ${remedy} (${words.split('\n')[0]})`
+    throw new ImageError('ERR_IMAGE_SOURCE', message, error)
+  }
+}
+
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    throw new ImageError('ERR_IMAGE_SOURCE', `The directory ${path} cannot be read: check its path`, error)
+  }
+}

@@ -1,0 +1,5 @@
+export { debian, type DebianOptions } from './debian.ts'
+export { directory } from './directory.ts'
+export { disk, type DiskSourceOptions } from './disk.ts'
+export { oci, type OciOptions } from './oci/oci.ts'
+export { tarball } from './tarball.ts'
