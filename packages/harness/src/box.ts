@@ -8,6 +8,7 @@ import {
   type MarkLine,
   type RunningCommand,
   type Stopped,
+  type SystemdManager,
   type Turn,
 } from '@boxlab/native'
 import { type BootedBy, bootedBy } from './booted-by.ts'
@@ -354,6 +355,18 @@ export class Box implements AsyncDisposable {
     const watched = this.#planned?.plan.ready
     const context = { record, watched, defaults: this.#defaults, timeoutMs, signal }
     return this.#ask('wait', (machine) => waitFor(strategy, { machine, ...context }))
+  }
+
+  /** How systemd of the guest stands: its state, the units that failed, the jobs in its queue. */
+  async systemd(): Promise<SystemdManager> {
+    return this.#ask('command', async (machine) => {
+      const watch = await machine.watchManager()
+      try {
+        return await watch.next()
+      } finally {
+        watch.end()
+      }
+    })
   }
 
   /** Its marks in the order in which they were set. */

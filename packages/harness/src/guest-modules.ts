@@ -20,12 +20,15 @@ export function guestModules(
     pci ? 'virtio_pci' : 'virtio_mmio',
     'virtio_console',
     ...(stage0 || options.disks?.some((disk) => disk.interface !== 'ide') ? ['virtio_blk'] : []),
-    ...(stage0 ? [stage0.root.filesystem, ...(stage0.overlay ? ['overlay'] : [])] : []),
+    ...(stage0?.root.filesystem ? [stage0.root.filesystem] : []),
+    ...(stage0?.overlay ? ['overlay'] : []),
     ...(devices.net === 'user' ? ['virtio_net'] : []),
     ...(devices.balloon ? ['virtio_balloon'] : []),
   ]
   // A kernel without these boots as well: its own random numbers are slower, and a panic is read from the console.
-  const wanted = [...(devices.rng === false ? [] : ['virtio_rng']), ...(pci ? ['pvpanic_pci'] : [])]
+  // Of a disk of the user's: what it holds is seen in the guest.
+  const filesystems = stage0 && !stage0.root.filesystem ? ['ext4', 'erofs', 'btrfs', 'xfs', 'squashfs'] : []
+  const wanted = [...filesystems, ...(devices.rng === false ? [] : ['virtio_rng']), ...(pci ? ['pvpanic_pci'] : [])]
   return [
     ...needed.map((name) => ({ name, optional: !hasModules })),
     ...wanted.map((name) => ({ name, optional: true })),

@@ -12,6 +12,7 @@ export {
   type RuntimeMetrics,
   runtimeMetrics,
   type Stopped,
+  type SystemdManager,
 } from '@boxlab/native'
 export { bootBox } from './boot-box.ts'
 export { Box, type BoxFiles, type BoxInfo, type TransferOptions } from './box.ts'

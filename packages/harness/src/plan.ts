@@ -195,7 +195,15 @@ export function commandLine(
   if (accel === 'tcg') parts.push(`tsc_early_khz=${tscKhz()}`)
   for (const unit of options.mask ?? []) parts.push(`systemd.mask=${unit}`)
   if (options.cmdline) parts.push(options.cmdline)
-  return parts.join(' ')
+  const line = parts.join(' ')
+  // COMMAND_LINE_SIZE of x86 less its final NUL; `cmdline` alone was checked when the box was made.
+  if (Buffer.byteLength(line) > 2047) {
+    throw new BoxError(
+      'ERR_BOX_OPTIONS',
+      `\`mask\` and \`cmdline\` make a command line of ${Buffer.byteLength(line)} bytes, and the kernel takes 2047: mask fewer units, or mask them with \`files\``,
+    )
+  }
+  return line
 }
 
 /** A large disk takes a while to read; nobody waits for that who does not want the box any more. */

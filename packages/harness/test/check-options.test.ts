@@ -86,7 +86,9 @@ describe('options that no box can have are refused when it is made, in one sente
   })
 
   test('a misspelt option, also one inside another', () => {
-    expect(refusal({ memoryMb: 5 })).toMatch(/^`memoryMb` is no option of a box; known are kernel, boot, cmdline, /)
+    expect(refusal({ memoryMb: 5 })).toMatch(
+      /^`memoryMb` is no option of a box; known are kernel, image, boot, cmdline, /,
+    )
     expect(refusal({ devices: { usb: true } })).toBe(
       '`devices.usb` is no option of a box; known are rng, net, balloon, hotplugPorts, ioeventfd, extra',
     )

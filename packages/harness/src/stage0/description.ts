@@ -2,8 +2,8 @@
 export interface Stage0Disk {
   /** The disk's serial number: its id in the plan. */
   readonly serial: string
-  /** The kernel's name of the file system. */
-  readonly filesystem: 'ext4' | 'erofs'
+  /** The kernel's name of the file system; absent where only the disk itself tells. */
+  readonly filesystem?: 'ext4' | 'erofs'
 }
 
 /** What the agent does between the kernel and the image's init (`crates/protocol/src/stage0.rs`). */

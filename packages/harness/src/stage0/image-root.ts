@@ -29,20 +29,25 @@ export async function imageRoot(
     const message = `the image ${source.name} is of ${architecture}, and the guest is x86_64: take the image of this platform`
     throw new BoxError('ERR_BOX_IMAGE', message)
   }
-  if (format !== 'ext4' && format !== 'erofs') {
-    throw new BoxError('ERR_BOX_IMAGE', `the image ${source.name} is ${format}, which stage 0 cannot mount as a root`)
+  if (format === 'initramfs') {
+    const message = `the image ${source.name} is an initramfs, which is no root for stage 0: take the format 'ext4' or 'erofs'`
+    throw new BoxError('ERR_BOX_IMAGE', message)
   }
+  const filesystem = format === 'ext4' || format === 'erofs' ? format : undefined
   const overlay = writes === 'overlay' || format === 'erofs'
   const stage0: Stage0 = {
-    root: { serial: rootSerial, filesystem: format },
+    root: { serial: rootSerial, ...(filesystem && { filesystem }) },
     overlay,
     ...(modules && { modules: { serial: modulesSerial, filesystem: 'ext4' } }),
     ...(image.hasInit && { init: image.init ?? '/sbin/init' }),
   }
-  const disks = [disk(rootSerial, image.path, overlay), ...(modules ? [disk(modulesSerial, modules.path, true)] : [])]
+  const disks = [
+    disk(rootSerial, image.path, format === 'qcow2' ? 'qcow2' : 'raw', overlay),
+    ...(modules ? [disk(modulesSerial, modules.path, 'raw', true)] : []),
+  ]
   return { image, stage0, disks, digests: { image: image.digest } }
 }
 
-function disk(id: string, path: string, readonly: boolean): BootPlan['disks'][number] {
-  return { id, path, format: 'raw', readonly, interface: 'virtio' }
+function disk(id: string, path: string, format: 'raw' | 'qcow2', readonly: boolean): BootPlan['disks'][number] {
+  return { id, path, format, readonly, interface: 'virtio' }
 }

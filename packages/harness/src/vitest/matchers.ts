@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AllowEntry, findConsoleProblems, type StageResult, STAGES, type Timeline } from '@boxlab/probes'
 import { expect } from 'vitest'
-import type { Box } from '../box.ts'
+import { Box } from '../box.ts'
 import { durationMs } from '../duration.ts'
 import { readTimeline } from '../reports/record-timeline.ts'
 
@@ -21,6 +21,11 @@ export interface BoxMatchers<R = unknown> {
    * Each entry of `allow` says why it is fine.
    */
   toHaveCleanConsole(options?: { readonly allow?: readonly AllowEntry[] }): R
+  /**
+   * No unit of the guest's systemd has failed, but for those of `allow`. Asks the guest, so it is awaited. A failed unit is
+   * shown with its status and its last lines of the journal.
+   */
+  toHaveNoFailedUnits(options?: { readonly allow?: readonly string[] }): Promise<R>
 }
 
 declare module 'vitest' {
@@ -61,6 +66,7 @@ function reached(
 export const boxMatchers: {
   toReach(received: unknown, name: string, options?: { readonly within?: Within }): Answer
   toHaveCleanConsole(received: unknown, options?: { readonly allow?: readonly AllowEntry[] }): Answer
+  toHaveNoFailedUnits(received: unknown, options?: { readonly allow?: readonly string[] }): Promise<Answer>
 } = {
   toReach(received, name, { within } = {}) {
     const timeline = readTimeline(recordOf(received, 'toReach'))
@@ -94,6 +100,20 @@ export const boxMatchers: {
         ? `the console is clean in ${report.lines} lines`
         : `the console has ${bad.length} problem(s):${lines}`
     return { pass: bad.length === 0, message: () => message + unused }
+  },
+  async toHaveNoFailedUnits(received, { allow = [] } = {}) {
+    if (!(received instanceof Box)) throw new TypeError('`toHaveNoFailedUnits` takes a box, and this is none')
+    const { state, failed } = await received.systemd()
+    const bad = failed.filter((unit) => !allow.includes(unit))
+    const shown = await Promise.all(
+      bad.map((unit) => received.exec(['systemctl', 'status', '--full', '-n', '20', unit])),
+    )
+    const statuses = shown.map(({ stdout }) => `\n\n${stdout.toString().trimEnd()}`).join('')
+    const message =
+      bad.length === 0
+        ? `no unit failed that may not (systemd is ${state})`
+        : `${bad.length === 1 ? 'a unit has' : `${bad.length} units have`} failed: ${bad.join(', ')}${statuses}`
+    return { pass: bad.length === 0, message: () => message }
   },
 }
 

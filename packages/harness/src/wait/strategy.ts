@@ -108,10 +108,8 @@ export function leavesOf(strategy: WaitStrategy): WaitLeaf[] {
 
 /** Whether it asks the agent, which a firmware box does not have. */
 export function needsAgent(strategy: WaitStrategy): boolean {
-  return leavesOf(strategy).some(({ kind, ...leaf }) => {
-    return (
-      kind === 'port' || kind === 'file' || kind === 'command' || ('mark' in leaf && leaf.mark.startsWith('agent-'))
-    )
+  return leavesOf(strategy).some((leaf) => {
+    return leaf.kind === 'mark' ? leaf.mark.startsWith('agent-') : leaf.kind !== 'console'
   })
 }
 

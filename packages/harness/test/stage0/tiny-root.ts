@@ -36,6 +36,7 @@ export function tinyRoot(folder: string, { init = initScript }: { readonly init?
   ]) {
     symlinkSync('busybox', join(folder, 'bin', applet))
   }
+  symlinkSync('../bin/busybox', join(folder, 'sbin/modprobe'))
   writeFileSync(join(folder, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/:/bin/sh\n')
   writeFileSync(join(folder, 'etc/group'), 'root:x:0:\nuser:x:1000:\n')
   writeFileSync(join(folder, 'etc/issue'), 'of the image\n')

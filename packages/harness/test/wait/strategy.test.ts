@@ -11,10 +11,12 @@ describe('a wait strategy', () => {
     [() => Wait.forFile('run/x'), "`Wait.forFile` takes an absolute path in the guest, not 'run/x'"],
     [() => Wait.forCommand([]), '`Wait.forCommand` takes an array with a command and its arguments'],
     [() => Wait.forCommand('true' as never), '`Wait.forCommand` takes an array with a command and its arguments'],
+    [() => Wait.forUnit('ssh'), "`Wait.forUnit` takes a unit with its type, such as 'ssh.service', not 'ssh'"],
+    [() => Wait.forSystemd('up' as never), "`Wait.forSystemd` takes 'running' or 'degraded', not 'up'"],
     [() => Wait.forAll([]), '`Wait.forAll` takes an array with one strategy or more'],
     [() => Wait.forAny([]), '`Wait.forAny` takes an array with one strategy or more'],
     [
-      () => Wait.forAll([Wait.forPort(22), { kind: 'unit' } as never]),
+      () => Wait.forAll([Wait.forPort(22), { kind: 'weather' } as never]),
       'a wait strategy is made by Wait, for example `Wait.forConsole("ready")`',
     ],
     [() => Wait.forAny(['x' as never]), 'a wait strategy is made by Wait, for example `Wait.forConsole("ready")`'],
@@ -58,11 +60,19 @@ describe('a wait strategy', () => {
     expect(nativeMark(nested)).toBeUndefined()
   })
 
+  test('a target is a unit, with or without its end', () => {
+    expect([Wait.forTarget('multi-user'), Wait.forTarget('x.target')].map(describeStrategy)).toEqual([
+      'the unit multi-user.target',
+      'the unit x.target',
+    ])
+    expect(describeStrategy(Wait.forSystemd())).toBe('systemd to be degraded')
+  })
+
   test('what asks the guest needs an agent', () => {
     expect(needsAgent(nested)).toBe(true)
     expect(needsAgent(Wait.forMark('agent-ready'))).toBe(true)
     expect(needsAgent(Wait.forAny([Wait.forMark('vm-start'), Wait.forConsole(/x/)]))).toBe(false)
-    for (const strategy of [Wait.forPort(1), Wait.forFile('/x'), Wait.forCommand(['x'])])
+    for (const strategy of [Wait.forPort(1), Wait.forFile('/x'), Wait.forCommand(['x']), Wait.forSystemd()])
       expect(needsAgent(Wait.forAny([strategy]))).toBe(true)
   })
 })

@@ -33,6 +33,7 @@ pub struct Stage0 {
 pub struct Disk {
     /// The disk's serial number, as the guest sees it in /sys/block/*/serial.
     pub serial: String,
-    /// The kernel's name of the file system: `ext4`, `erofs`, `squashfs`.
-    pub filesystem: String,
+    /// The kernel's name of the file system: `ext4`, `erofs`. Absent: by what is on the disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<String>,
 }

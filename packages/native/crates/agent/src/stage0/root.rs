@@ -8,7 +8,7 @@ use std::path::Path;
 
 use boxlab_protocol::stage0::{Disk, Stage0};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, mount};
+use rustix::mount::{MountFlags, mount, mount_bind};
 
 use super::{StageFault, disk};
 
@@ -40,20 +40,40 @@ pub fn mount_root(stage0: &Stage0, target: &Path) -> Result<(), StageFault> {
     mounted("the writable root", "overlay", Path::new("overlay"), target, MountFlags::empty(), &options)
 }
 
+/// Programs that load modules: an image without any of them stays as it is.
+const LOADERS: [&str; 5] =
+    ["sbin/modprobe", "usr/sbin/modprobe", "bin/kmod", "lib/systemd/systemd", "usr/lib/systemd/systemd"];
+
 /// Mounts the kernel's modules where programs look for them, unless the image brings those of this release itself.
 pub fn mount_modules(modules: &Disk, root: &Path) -> Result<(), StageFault> {
+    // A link is as good: what it leads to may be outside of the root as it is mounted here.
+    if !LOADERS.iter().any(|path| root.join(path).symlink_metadata().is_ok()) {
+        return Ok(());
+    }
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let folder = if root.join("lib").exists() { "lib/modules" } else { "usr/lib/modules" };
     let target = root.join(folder).join(&release);
     if target.join("kernel").exists() {
         return Ok(());
     }
-    mount_disk("the kernel's modules", modules, &target, MountFlags::RDONLY)
+    mount_disk("the kernel's modules", modules, &target, MountFlags::RDONLY)?;
+    // kmod-static-nodes.service starts where this file has content (ConditionFileNotEmpty=), and fails in an image that
+    // has no kmod: without a kernel of its own it would not have started.
+    let nodes = target.join("modules.devname");
+    let has_kmod = ["bin/kmod", "usr/bin/kmod"].iter().any(|path| root.join(path).exists());
+    if !has_kmod && nodes.exists() {
+        mount_bind("/dev/null", &nodes).map_err(|errno| StageFault::step("hide modules.devname")(errno.into()))?;
+    }
+    Ok(())
 }
 
 fn mount_disk(what: &'static str, disk: &Disk, target: &Path, flags: MountFlags) -> Result<(), StageFault> {
     let node = disk::wait(&disk.serial)?;
-    mounted(what, &disk.filesystem, &node, target, flags, "")
+    let filesystem = match &disk.filesystem {
+        Some(known) => known.clone(),
+        None => disk::filesystem(&node).map_err(StageFault::step(format!("mount {what}")))?.to_owned(),
+    };
+    mounted(what, &filesystem, &node, target, flags, "")
 }
 
 fn mounted(
