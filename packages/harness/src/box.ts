@@ -25,17 +25,19 @@ import {
 import { explainFailure } from './failure/explain-failure.ts'
 import { type HostBefore, hostBefore } from './failure/host-memory.ts'
 import { userNetworkHost } from './images/docker/neighbour.ts'
+import type { RootImage } from './images/root-image.ts'
 import { bootInTurn } from './ledger/index.ts'
-import { type BoxMetrics, boxMetrics } from './metrics.ts'
+import { type BoxMetrics, boxMetrics, networkBytes } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
+import { startEntrypoint } from './stage0/entrypoint.ts'
 import { followJournal } from './stage0/journal.ts'
 import { initReady } from './stage0/init-ready.ts'
 import { systemdMarks } from './stage0/systemd-marks.ts'
 import { verifyInGuest } from './stage0/verify.ts'
 import { stateRoot } from './state-root.ts'
 import { asideFolder, sweepSoon } from './sweep/index.ts'
-import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
+import { strategyProblem, Wait, waitFor, type WaitStrategy } from './wait/index.ts'
 
 /** Whether an error comes from before the engine: what was being made was given up. */
 function machineless(thrown: unknown): boolean {
@@ -44,6 +46,9 @@ function machineless(thrown: unknown): boolean {
 
 /** The bound of each file of a record, in MiB. */
 const defaultMaxMib = 64
+
+/** A box of this process has begun to boot. */
+let bootedBefore = false
 
 /** After these there is no guest to ask any more. */
 const lostBy = new Set(['ERR_BOX_ENGINE_EXITED', 'ERR_BOX_PANIC', 'ERR_BOX_RESET', 'ERR_BOX_POWERED_OFF'])
@@ -66,6 +71,13 @@ export interface BoxInfo {
   }
   /** What was left out of the initramfs and why. */
   readonly notes: readonly string[]
+  /** Whether this boot found things ready: a first one is another measurement than those that follow. */
+  readonly warm?: {
+    /** The image, the initramfs and the modules were in the cache. */
+    readonly images: boolean
+    /** Another box of this process booted before. */
+    readonly process: boolean
+  }
 }
 
 /** A limit for a transfer. */
@@ -113,6 +125,7 @@ export class Box implements AsyncDisposable {
   /** Why it is of no use any more, and the test that saw it first. */
   /** The first error that its end made, with the evidence. */
   #end: Promise<unknown> | undefined
+  #isLater = false
   readonly #systemdMarks = new Set<string>()
   #systemdBooted = true
   #lost: { readonly why: string; readonly test?: string | undefined } | undefined
@@ -212,6 +225,8 @@ export class Box implements AsyncDisposable {
     calledFrom: Error,
   ): Promise<void> {
     const startNs = process.hrtime.bigint()
+    this.#isLater = bootedBefore
+    bootedBefore = true
     const root = stateRoot()
     const { dir, keep = 'on-failure', maxMib = defaultMaxMib } = this.options.record ?? {}
     const recordDir = resolve(dir ?? join(root, 'records', this.id))
@@ -260,7 +275,8 @@ export class Box implements AsyncDisposable {
     try {
       const timeoutMs = Math.max(1, Math.round(untilMs - performance.now()))
       const context = { machine, record: this.record, defaults: this.#defaults, timeoutMs }
-      if (plan.ready === undefined) {
+      if (this.options.run === 'entrypoint') await this.#runEntrypoint(machine, root, context)
+      else if (plan.ready === undefined) {
         machine.becomeReady((await (strategy ? waitFor(strategy, context) : initReady(context))).atNs)
       }
       if (!plan.agent) return
@@ -271,6 +287,23 @@ export class Box implements AsyncDisposable {
       await machine.giveUp(code, summary)
       throw thrown
     }
+  }
+
+  /** The image's process runs, and what is waited for comes before it fails. */
+  async #runEntrypoint(
+    machine: Machine,
+    root: RootImage | undefined,
+    context: Parameters<typeof waitFor>[1],
+  ): Promise<void> {
+    if (!root || root.hasInit) {
+      const why = root ? 'it has an init, which runs what it is told to' : 'a bare box has none'
+      throw new BoxError('ERR_BOX_OPTIONS', `\`run: 'entrypoint'\` needs an image without an init: ${why}`)
+    }
+    const limitBytes = (this.options.record?.maxMib ?? defaultMaxMib) * 1024 * 1024
+    const { failed } = await startEntrypoint(machine, root, { ...context, limitBytes })
+    const strategy = this.options.waitFor ?? Wait.forMark('process-ready')
+    machine.becomeReady((await Promise.race([waitFor(strategy, context), failed])).atNs)
+    failed.catch((error: BoxError) => this.#lose(error.summary))
   }
 
   async #bootError(thrown: unknown, signal: AbortSignal | undefined, calledFrom: Error): Promise<unknown> {
@@ -369,6 +402,15 @@ export class Box implements AsyncDisposable {
     })
   }
 
+  /**
+   * Bytes that the guest's network cards, all but its loopback, have sent and received, as its kernel counts them
+   * (/proc/net/dev).
+   */
+  async networkBytes(): Promise<{ readonly sent: number; readonly received: number }> {
+    const text = (await this.files.read('/proc/net/dev')).toString()
+    return networkBytes(text)
+  }
+
   /** Its marks in the order in which they were set. */
   marks(): MarkLine[] {
     return this.#machine?.marks() ?? []
@@ -399,6 +441,7 @@ export class Box implements AsyncDisposable {
         },
       }),
       notes: plan?.notes ?? [],
+      ...(plan && { warm: { images: plan.imagesCached, process: this.#isLater } }),
     }
   }
 

@@ -190,6 +190,7 @@ const box = fields({
   units,
   mask: list(unitNames),
   writes: oneOf('overlay', 'disk'),
+  run: oneOf('entrypoint'),
   modules: list(text),
   machine: text,
   cpuModel: text,
@@ -235,13 +236,14 @@ const directOnly = [
   'units',
   'mask',
   'writes',
+  'run',
   'modules',
   'env',
   'user',
   'workdir',
 ] as const
 /** Options that mean nothing without an image. */
-const imageOnly = ['units', 'mask', 'writes'] as const
+const imageOnly = ['units', 'mask', 'writes', 'run'] as const
 
 /** Checks the options of a box. Throws a `BoxError` with `ERR_BOX_OPTIONS` whose sentence names the option. */
 export function checkOptions(options: BoxOptions): void {

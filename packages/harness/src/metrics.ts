@@ -15,6 +15,8 @@ export interface BoxMetrics {
   readonly stageBoxSpawnMs?: number
   /** From the start of the virtual CPUs to the agent's first instruction, as it came out of the console. */
   readonly guestBootDurationMs?: number
+  /** From the agent's first instruction to the image's own process, with `run: 'entrypoint'`. */
+  readonly stageContainerInitMs?: number
   /** Processor time of the engine's process over wall time, in percent of one CPU; absent when none runs. */
   readonly cpuPercent?: number
   /** Resident memory of the engine's process; absent when none runs. */
@@ -31,6 +33,7 @@ const stages = {
   stageBoxConfigMs: ['plan-begin', 'plan-ready'],
   stageBoxSpawnMs: ['spawn', 'qmp-ready'],
   guestBootDurationMs: ['vm-start', 'agent-up'],
+  stageContainerInitMs: ['agent-up', 'process-ready'],
 } as const
 
 function span(marks: readonly MarkLine[], from: string, to: string): number | undefined {
@@ -51,4 +54,18 @@ export function boxMetrics(machine: Machine): BoxMetrics {
     commandsExecutedTotal: executed,
     execErrorsTotal: errors,
   }
+}
+
+/** Sums up /proc/net/dev (proc(5)), without the loopback. */
+export function networkBytes(text: string): { readonly sent: number; readonly received: number } {
+  let [sent, received] = [0, 0]
+  for (const line of text.split('\n').slice(2)) {
+    const [name, numbers = ''] = line.split(':')
+    const counts = numbers.trim().split(/\s+/).map(Number)
+    if (name?.trim() === 'lo' || counts.length < 16) continue
+    // Receive: bytes, packets, errs, drop, fifo, frame, compressed, multicast; then transmit: bytes, …
+    received += counts[0] ?? 0
+    sent += counts[8] ?? 0
+  }
+  return { sent, received }
 }

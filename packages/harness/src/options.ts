@@ -26,6 +26,11 @@ export interface BoxOptions {
   /** systemd units that do not start (`systemd.mask=`). That each of them is masked is looked at in the guest. */
   readonly mask?: readonly string[]
   /**
+   * `entrypoint`: the process that an OCI image was made for is started, with its environment, user and folder; it fails the
+   * box when it fails. Default: nothing of an image without an init runs but what `exec` is asked for.
+   */
+  readonly run?: 'entrypoint'
+  /**
    * What the guest writes to its root. `overlay`: to memory. `disk`: to a layer of the engine's on the host, and the root
    * is mounted as itself. Both are thrown away. Default `overlay`.
    */

@@ -19,6 +19,8 @@ export interface Planned {
   readonly notes: readonly string[]
   /** The image of an image box. */
   readonly root?: RootImage
+  /** Everything that was needed of the cache was there. */
+  readonly imagesCached: boolean
 }
 
 /** An id that is short enough to type and no other box has. */
@@ -39,6 +41,7 @@ interface Source {
   readonly digests: Record<string, string>
   readonly notes: readonly string[]
   readonly root?: RootImage
+  readonly imagesCached: boolean
 }
 
 /** Decides everything: the accelerator, the kernel, the initramfs, the command line. Sets the marks of its parts. */
@@ -64,7 +67,9 @@ export async function planBoot(
   const disks = [...source.disks, ...own]
   const devices = options.devices ?? {}
   const { waitFor } = options
-  const ready = waitFor ? nativeMark(waitFor) : defaultReady(options.boot ?? 'direct', source.root)
+  // A process of the image's may fail before what is waited for comes, so the harness waits for both.
+  const follows = options.run === 'entrypoint'
+  const ready = follows ? undefined : waitFor ? nativeMark(waitFor) : defaultReady(options, source.root)
   const kvmPath = kvmDevice()
   const plan: BootPlan = {
     engine: {
@@ -96,11 +101,12 @@ export async function planBoot(
     limits: { bootMs: options.timeouts?.bootMs ?? 60_000, stopMs: options.timeouts?.stopMs ?? 10_000 },
     digests: source.digests,
   }
-  return { plan, notes: source.notes, ...(source.root && { root: source.root }) }
+  const { notes, imagesCached } = source
+  return { plan, notes, imagesCached, ...(source.root && { root: source.root }) }
 }
 
 /** Undefined where the harness follows the image's init. */
-function defaultReady(boot: NonNullable<BoxOptions['boot']>, root: RootImage | undefined): string | undefined {
+function defaultReady({ boot = 'direct' }: BoxOptions, root: RootImage | undefined): string | undefined {
   if (boot === 'firmware') return 'vm-start'
   if (boot === 'image') return 'login-prompt'
   return root?.hasInit ? undefined : 'agent-ready'
@@ -127,7 +133,13 @@ async function firmwareSource(
   const digests = await Promise.all(
     files.map(async ([name, path]) => [name, await orAborted(fileSha256(path), path, signal)] as const),
   )
-  const source = { boot: { kind: 'firmware' }, disks: [], digests: Object.fromEntries(digests), notes: [] } as const
+  const source = {
+    boot: { kind: 'firmware' },
+    disks: [],
+    digests: Object.fromEntries(digests),
+    notes: [],
+    imagesCached: true,
+  } as const
   if (!options.image) return source
   machine.mark('image-begin')
   const image = await options.image.resolve({ cacheRoot, ...(signal && { signal }) })
@@ -138,7 +150,7 @@ async function firmwareSource(
     throw new BoxError('ERR_BOX_IMAGE', message)
   }
   const disk = { id: 'boxlab-root', path, format, readonly: false, interface: 'virtio' } as const
-  return { ...source, disks: [disk], digests: { ...source.digests, image: digest } }
+  return { ...source, disks: [disk], digests: { ...source.digests, image: digest }, imagesCached: image.cached }
 }
 
 async function directSource(
@@ -171,6 +183,7 @@ async function directSource(
     disks: root?.disks ?? [],
     digests: { kernel: kernel.sha256, initrd: initramfs.sha256, ...root?.digests },
     notes: initramfs.notes,
+    imagesCached: !initramfs.made && (root?.cached ?? true),
     ...(root && { root: root.image }),
   }
 }

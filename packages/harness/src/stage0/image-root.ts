@@ -7,6 +7,8 @@ import { modulesDisk } from './modules-disk.ts'
 /** What an image adds to the plan of a box. */
 export interface ImageRoot {
   readonly image: RootImage
+  /** It was in the cache, and so was what goes with it. */
+  readonly cached: boolean
   readonly stage0: Stage0
   readonly disks: BootPlan['disks']
   readonly digests: Readonly<Record<string, string>>
@@ -45,7 +47,8 @@ export async function imageRoot(
     disk(rootSerial, image.path, format === 'qcow2' ? 'qcow2' : 'raw', overlay),
     ...(modules ? [disk(modulesSerial, modules.path, 'raw', true)] : []),
   ]
-  return { image, stage0, disks, digests: { image: image.digest } }
+  const cached = image.cached && !modules?.made
+  return { image, cached, stage0, disks, digests: { image: image.digest } }
 }
 
 function disk(id: string, path: string, format: 'raw' | 'qcow2', readonly: boolean): BootPlan['disks'][number] {

@@ -41,6 +41,7 @@ export function tinyRoot(folder: string, { init = initScript }: { readonly init?
   writeFileSync(join(folder, 'etc/group'), 'root:x:0:\nuser:x:1000:\n')
   writeFileSync(join(folder, 'etc/issue'), 'of the image\n')
   chmodSync(join(folder, 'etc'), 0o711)
+  chmodSync(join(folder, 'tmp'), 0o1777)
   if (init !== null) {
     writeFileSync(join(folder, 'sbin/init'), init)
     chmodSync(join(folder, 'sbin/init'), 0o755)

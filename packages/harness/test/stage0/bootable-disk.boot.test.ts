@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stateRoot } from '@boxlab/harness'
+import { fileSha256 } from '@boxlab/native'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bootBox, disk, Wait } from '../../src/vitest/index.ts'
+import { bootableDebian, writeBootableDisk } from './debian-disk.ts'
+
+const scratch = mkdtempSync(join(tmpdir(), 'boxlab-disk-'))
+const path = join(scratch, 'disk.img')
+let before: string
+
+beforeAll(async () => {
+  const { path: root } = await bootableDebian.resolve({ cacheRoot: stateRoot() })
+  writeBootableDisk(root, path)
+  before = await fileSha256(path)
+  // Packages are fetched and installed, and an initrd is made: a minute, once in a week.
+}, 300_000)
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+const firmwares = {
+  SeaBIOS: {},
+  OVMF: { firmware: '/usr/share/ovmf/OVMF.fd' },
+} as const
+
+describe.for(Object.entries(firmwares))('a Debian disk with a boot loader of its own, under %s', ([, firmware]) => {
+  test('boots to its login prompt, seen from outside alone, and stays as it is', { timeout: 150_000 }, async () => {
+    const options = { boot: 'image', image: disk(path), cpus: 2, memoryMib: 768, accel: 'tcg' } as const
+    await using box = await bootBox({ ...options, ...firmware, timeouts: { bootMs: 140_000 } })
+
+    expect(box.state).toBe('running')
+    expect(box).toReach('login-prompt', { within: '140s' })
+    expect(box).toReach('firmware')
+    expect(box).toReach('kernel')
+    await box.waitFor(Wait.forConsole('disk login: '))
+    const sources = new Set(box.marks().map(({ source }) => source))
+    expect([...sources].toSorted()).toEqual(['console', 'harness', 'qmp', 'runtime'])
+
+    const refusal = box.exec(['true'])
+    await expect(refusal).rejects.toMatchObject({ code: 'ERR_BOX_STATE' })
+    await expect(refusal).rejects.toThrow(/agent/)
+
+    // The system has mounted its root for writing by now.
+    await box.stop()
+    expect(await fileSha256(path)).toBe(before)
+  })
+})
