@@ -1,7 +1,7 @@
+import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Transform } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Machine } from '@boxlab/native'
 
@@ -11,27 +11,40 @@ export const journalFile = 'guest/journal.export'
 /** Longer than any box lives: a command of the guest needs a limit. */
 const limitMs = 24 * 3600 * 1000
 const againMs = 50
+/** What is in a journal comes at once. */
+const patienceMs = 1000
 
 /**
  * Follows the guest's journal into the record for as long as the box lives, from the first entry on, whatever comes of the
  * guest. Resolves when the box has ended. A guest without a journal leaves none.
  */
 export async function followJournal(machine: Machine, record: string, limitBytes: number): Promise<void> {
-  const argv = ['journalctl', '--follow', '--lines=all', '--output=export', '--no-pager', '--quiet']
+  // A first boot has no machine id yet, and without --merge journalctl takes no journal for this machine's then.
+  const argv = ['journalctl', '--merge', '--follow', '--lines=all', '--output=export', '--no-pager', '--quiet']
+  const file = createWriteStream(join(record, journalFile))
+  const bounded = atMost(limitBytes)
+  bounded.pipe(file)
   try {
-    for (;;) {
-      // Before journald has its folder there is nothing to follow, and journalctl would only wait for another one.
-      const begun = await machine.stat('/run/log/journal', 1000).catch(() => undefined)
-      if (begun ?? (await machine.stat('/var/log/journal', 1000).catch(() => undefined))) break
-      if (machine.pid === undefined) return
+    // journalctl gives up, or waits for ever, where there is no journal yet: it is asked until it has something to tell.
+    while (machine.pid !== undefined && file.bytesWritten === 0) {
+      const journals = ['/run/log/journal', '/var/log/journal'].map((path) => machine.stat(path, 1000))
+      if ((await Promise.allSettled(journals)).some(({ status }) => status === 'fulfilled')) {
+        const command = await machine.exec({ argv, timeoutMs: limitMs })
+        command.stdin.end()
+        command.stderr?.resume()
+        command.stdout.pipe(bounded, { end: false })
+        const first = once(command.stdout, 'data')
+        first.catch(() => {})
+        const outcome = await Promise.race([first, command.wait(), sleep(patienceMs)])
+        if (outcome === undefined && file.bytesWritten === 0) command.kill()
+        else await command.wait()
+      }
       await sleep(againMs)
     }
-    const command = await machine.exec({ argv, timeoutMs: limitMs })
-    command.stdin.end()
-    command.stderr?.resume()
-    await pipeline(command.stdout, atMost(limitBytes), createWriteStream(join(record, journalFile)))
   } catch {
     // The end of the box is the end of its journal; what came by then is in the record.
+  } finally {
+    bounded.end()
   }
 }
 

@@ -30,18 +30,24 @@ describe.for(Object.entries(firmwares))('a Debian disk with a boot loader of its
     await using box = await bootBox({ ...options, ...firmware, timeouts: { bootMs: 140_000 } })
 
     expect(box.state).toBe('running')
-    expect(box).toReach('login-prompt', { within: '140s' })
+    // Its own boot loader, its own initrd, its own root, mounted for writing.
+    await box.waitFor(Wait.forConsole('GRUB starts Debian'))
+    await box.waitFor(Wait.forConsole(/EXT4-fs \(vda1\): re-mounted/))
+    await box.waitFor(Wait.forConsole('disk login: '))
     expect(box).toReach('firmware')
     expect(box).toReach('kernel')
-    await box.waitFor(Wait.forConsole('disk login: '))
-    const sources = new Set(box.marks().map(({ source }) => source))
-    expect([...sources].toSorted()).toEqual(['console', 'harness', 'qmp', 'runtime'])
+    expect(box).toReach('login-prompt', { within: '140s' })
+    const marks = box.marks()
+    const ofGuest = marks.slice(marks.findIndex(({ mark }) => mark === 'vm-start') + 1)
+    expect(new Set(marks.map(({ source }) => source))).toEqual(new Set(['harness', 'runtime', 'qmp', 'console']))
+    expect(ofGuest.filter(({ source }) => source === 'console').map(({ mark }) => mark)).toEqual(
+      expect.arrayContaining(['kernel-first-line', 'init-run', 'login-prompt']),
+    )
 
     const refusal = box.exec(['true'])
     await expect(refusal).rejects.toMatchObject({ code: 'ERR_BOX_STATE' })
     await expect(refusal).rejects.toThrow(/agent/)
 
-    // The system has mounted its root for writing by now.
     await box.stop()
     expect(await fileSha256(path)).toBe(before)
   })

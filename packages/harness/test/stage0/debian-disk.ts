@@ -10,7 +10,7 @@ const ESP_KIB = 8192
 /** struct boot code of a PC: what lies behind it in the first sector is the partition table. */
 const BOOT_CODE_BYTES = 440
 
-const GRUB_MODULES = 'part_msdos fat ext2 normal configfile linux serial terminal'
+const GRUB_MODULES = 'part_msdos fat ext2 normal configfile echo linux serial terminal'
 
 /** What GRUB does: its own words and the kernel's go to the serial line, where a box has its console. */
 const GRUB_CONFIG = `serial --unit=0 --speed=115200
