@@ -59,10 +59,10 @@ export function stepsOf({ disk, largeDisk, lateEngine }: Material): Step[] {
   ]
 }
 
-/** A cell that leaks: without its tie the engine outlives its owner. */
+/** A cell that leaks: without its tie the engine outlives an owner that dies without a word. */
 export function controlCell({ disk, untiedEngine }: Material): Cell {
   const step = { name: 'control', mark: 'ready', box: { ...firmware(disk), engine: untiedEngine } }
-  return { blow: 'SIGKILL', pool: 'forks', thread: 'idle', step }
+  return { blow: 'SIGKILL of the worker', pool: 'forks', thread: 'idle', step }
 }
 
 function virtioDisk(path: string): DiskOptions {
