@@ -6,6 +6,7 @@ export const images: Readonly<Record<string, ImageSource>> = {
   bookworm: image('bookworm'),
 }
 
+// #region image
 function image(suite: 'trixie' | 'bookworm'): ImageSource {
   return debian({
     suite,
@@ -20,3 +21,4 @@ function image(suite: 'trixie' | 'bookworm'): ImageSource {
     ],
   })
 }
+// #endregion
