@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { agentPath, type BootPlan, BoxError, fileSha256, hostTscKhz, type Machine } from '@boxlab/native'
 import { findEngine } from './engine.ts'
 import { guestModules } from './guest-modules.ts'
+import { slowProgress } from './images/progress-text.ts'
 import type { RootImage } from './images/root-image.ts'
 import { bareInitramfs, checkKernelImage, debianKernel, ImageError, kernelFile } from './images/index.ts'
 import type { BoxOptions, DiskOptions } from './options.ts'
@@ -142,7 +143,7 @@ async function firmwareSource(
   } as const
   if (!options.image) return source
   machine.mark('image-begin')
-  const image = await options.image.resolve({ cacheRoot, ...(signal && { signal }) })
+  const image = await options.image.resolve({ cacheRoot, progress: slowProgress(), ...(signal && { signal }) })
   machine.mark('image-ready')
   const { format, path, digest } = image
   if (format !== 'raw' && format !== 'qcow2') {
@@ -160,7 +161,7 @@ async function directSource(
   accel: 'kvm' | 'tcg',
   signal?: AbortSignal,
 ): Promise<Source> {
-  const context = { cacheRoot, ...(signal && { signal }) }
+  const context = { cacheRoot, progress: slowProgress(), ...(signal && { signal }) }
   machine.mark('image-begin')
   const source =
     typeof options.kernel === 'string' ? kernelFile(resolve(options.kernel)) : (options.kernel ?? debianKernel())

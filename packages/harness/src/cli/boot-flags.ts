@@ -1,12 +1,16 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { ImageSource } from '../images/root-image.ts'
 import type { BoxOptions } from '../options.ts'
 import { Wait } from '../wait/index.ts'
+import { imageSourceOf } from './image-source.ts'
 
 /** The flags of `boxlab boot` as commander reads them. */
 export interface BootFlags {
   readonly kernel?: string
+  readonly image?: ImageSource
+  readonly ownLoader?: true
   readonly memory?: number
   readonly cpus?: number
   readonly machine?: string
@@ -26,6 +30,12 @@ export interface BootFlags {
 export function addBootFlags(command: Command): Command {
   return command
     .option('--kernel <path>', "a bzImage or PVH vmlinux (default: Debian's cloud kernel, from the cache)")
+    .option(
+      '--image <kind:place>',
+      'the root: debian:SUITE, directory:PATH, tarball:PATH, oci:REF, disk:PATH, …',
+      imageSourceOf,
+    )
+    .option('--own-loader', 'the image is a disk that boots by its own boot loader, without an agent')
     .option('--memory <mib>', 'guest memory in MiB (default: 512)', wholeNumber)
     .option('--cpus <n>', 'virtual CPUs (default: 1)', wholeNumber)
     .option('--machine <type>', "QEMU's machine type (default: q35)")
@@ -50,6 +60,8 @@ export function boxOptionsOf(flags: BootFlags, signal: AbortSignal): BoxOptions 
     // A person watches the commands and has Ctrl-C: they get the longest bound there is.
     timeouts: { execMs: 24 * 3600 * 1000, ...(flags.timeout !== undefined && { bootMs: flags.timeout }) },
     ...(flags.kernel !== undefined && { kernel: resolve(flags.kernel) }),
+    ...(flags.image !== undefined && { image: flags.image }),
+    ...(flags.ownLoader === true && { boot: 'image' as const }),
     ...(flags.memory !== undefined && { memoryMib: flags.memory }),
     ...(flags.cpus !== undefined && { cpus: flags.cpus }),
     ...(flags.machine !== undefined && { machine: flags.machine }),

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { debian, directory, disk, oci, tarball } from '../images/sources/index.ts'
 import type { FormatOptions, ImageSource, RootFormat } from '../images/root-image.ts'
 import { stateRoot } from '../state-root.ts'
-import { sizeText } from './byte-size.ts'
+import { sizeText } from '../images/byte-size.ts'
 import { imageProgress } from './image-progress.ts'
 
 interface MakeFlags {

@@ -1,6 +1,6 @@
 import yoctoSpinner from 'yocto-spinner'
 import type { ImageProgress } from '../images/root-image.ts'
-import { sizeText } from './byte-size.ts'
+import { describeProgress, progressLines } from '../images/progress-text.ts'
 import { terminalOf } from './terminal.ts'
 
 /** Shows how an image is made. */
@@ -8,13 +8,6 @@ export interface ImageProgressView {
   readonly progress: (event: ImageProgress) => void
   /** Takes away what is drawn. */
   end(): void
-}
-
-const STEPS: Readonly<Record<ImageProgress['step'], string>> = {
-  fetch: 'fetching',
-  unpack: 'reading',
-  format: 'writing the image',
-  rename: 'putting it into the cache',
 }
 
 /** A spinner with numbers on a terminal; elsewhere a line for each step and for each thing that a tool says. */
@@ -27,7 +20,7 @@ function spinnerView(stream: NodeJS.WriteStream): ImageProgressView {
   const spinner = yoctoSpinner({ stream, handleSignals: false })
   return {
     progress(event) {
-      const text = `${event.source}: ${describe(event)}`
+      const text = `${event.source}: ${describeProgress(event)}`
       // A line that wraps cannot be taken back whole.
       const width = Math.max((stream.columns || 80) - 4, 20)
       spinner.text = text.length <= width ? text : `${text.slice(0, width - 1)}…`
@@ -38,22 +31,5 @@ function spinnerView(stream: NodeJS.WriteStream): ImageProgressView {
 }
 
 function lineView(stream: NodeJS.WriteStream): ImageProgressView {
-  let last = ''
-  return {
-    progress(event) {
-      // Numbers of a step that was told already are for those who can see them move.
-      if (event.doneBytes !== undefined) return
-      const line = `${event.source}: ${describe(event)}\n`
-      if (line !== last) stream.write(line)
-      last = line
-    },
-    end: () => {},
-  }
-}
-
-function describe({ step, doneBytes, totalBytes, detail }: ImageProgress): string {
-  const total = totalBytes === undefined ? '' : sizeText(totalBytes)
-  const percent = doneBytes !== undefined && totalBytes ? `, ${Math.floor((100 * doneBytes) / totalBytes)} %` : ''
-  const numbers = doneBytes === undefined ? total : `${sizeText(doneBytes)}${total && ` of ${total}`}${percent}`
-  return `${STEPS[step]}${numbers && ` ${numbers}`}${detail === undefined ? '' : ` (${detail})`}`
+  return { progress: progressLines((line) => stream.write(`${line}\n`)), end: () => {} }
 }

@@ -4,7 +4,7 @@ import { asDisplayText } from '@boxlab/probes'
 import { collectGarbage, removeStored, type StoredEntry, storedEntries, verifyStored } from '../images/entries.ts'
 import { stateRoot } from '../state-root.ts'
 import { ageText } from '../sweep/age.ts'
-import { parseSize, sizeText } from './byte-size.ts'
+import { parseSize, sizeText } from '../images/byte-size.ts'
 import { addImageMake } from './image-make.ts'
 
 const ENVIRONMENT = `

@@ -1,6 +1,6 @@
 import { type BootPlan, BoxError } from '@boxlab/native'
 import type { Kernel } from '../images/index.ts'
-import type { ImageSource, RootImage } from '../images/root-image.ts'
+import type { ImageContext, ImageSource, RootImage } from '../images/root-image.ts'
 import type { Stage0 } from './description.ts'
 import { modulesDisk } from './modules-disk.ts'
 
@@ -23,7 +23,7 @@ export async function imageRoot(
   source: ImageSource,
   kernel: Kernel,
   writes: 'overlay' | 'disk',
-  context: { readonly cacheRoot: string; readonly signal?: AbortSignal },
+  context: ImageContext,
 ): Promise<ImageRoot> {
   const [image, modules] = await Promise.all([source.resolve(context), modulesDisk(kernel, context)])
   const { architecture = 'x86_64', format } = image
