@@ -28,10 +28,10 @@ missing_tools() {
 }
 
 # What images are made with (skopeo, mmdebstrap, erofs-utils, decompressors), looked into with (e2fsprogs), and tested
-# with (a registry, xattrs, a certificate).
+# with (a registry, xattrs, a certificate, the firmware of UEFI machines).
 missing_image_tools() {
   local package
-  for package in skopeo mmdebstrap erofs-utils bzip2 zstd e2fsprogs docker-registry attr openssl; do
+  for package in skopeo mmdebstrap erofs-utils bzip2 zstd e2fsprogs docker-registry attr openssl ovmf; do
     is_installed "$package" || printf '%s\t\n' "$package"
   done
 }

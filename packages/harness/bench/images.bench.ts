@@ -12,7 +12,7 @@ import { cpus, loadavg, release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileSha256 } from '@boxlab/native'
 import { fewestForInterval } from '@boxlab/probes'
-import { type RootImage, stateRoot } from '../src/index.ts'
+import { exclusiveHost, type RootImage, stateRoot } from '../src/index.ts'
 import { bootReport, type Round } from './images/boot-report.ts'
 import { buildAll, buildHead, buildOnce, buildRow } from './images/build-times.ts'
 import { sourceSet } from './images/source-set.ts'
@@ -38,7 +38,9 @@ async function build(folder: string): Promise<RootImage> {
   console.log(table(buildHead, [...parts, whole].map(buildRow)))
   const digests = new Set(parts.map(({ image }) => image.digest))
   const [paths, count] = [parts.map(({ name }) => name).join(', '), digests.size]
-  console.log(`  ${paths}: one tree of that Debian, without its kernel; ${count === 1 ? 'one digest' : `${count} digests`}.`)
+  console.log(
+    `  ${paths}: one tree of that Debian, without its kernel; ${count === 1 ? 'one digest' : `${count} digests`}.`,
+  )
   for (const line of set.missing) console.log(`  not measured: ${line}`)
   return whole.image
 }
@@ -49,20 +51,33 @@ async function boot(root: RootImage, folder: string): Promise<void> {
   console.log('\ntrixie to multi-user: our stage 0 beside the initrd of initramfs-tools, tcg, 2 CPUs, 768 MiB')
   console.log(`  one root, one kernel (${ways.release}), one engine command line but for initrd, root and agent`)
   console.log(`  initrd: ${short(ours / 2 ** 20)} MiB, theirs ${short(theirs / 2 ** 20)} MiB`)
-  console.log(`  both: ${ways.cmdline['stage 0']}; theirs also: ${ways.cmdline.distribution.slice(ways.cmdline['stage 0'].length)}`)
+  console.log(
+    `  both: ${ways.cmdline['stage 0']}; theirs also: ${ways.cmdline.distribution.slice(ways.cmdline['stage 0'].length)}`,
+  )
   // The first boot would read the image from the disk.
   await fileSha256(root.path)
   const done: Round[] = []
   const load = loadavg()[0] ?? 0
   for (const oursFirst of pairOrder(rounds, seeded(seed))) {
-    const one = await ways.boot(oursFirst ? 'stage 0' : 'distribution')
-    const other = await ways.boot(oursFirst ? 'distribution' : 'stage 0')
-    done.push(oursFirst ? { ours: one, theirs: other } : { ours: other, theirs: one })
+    // Other boxes of this user wait for the end of the pair, and have their turn between pairs.
+    const host = await exclusiveHost({ label: 'benchmark of images' })
+    try {
+      const one = await ways.boot(oursFirst ? 'stage 0' : 'distribution')
+      const other = await ways.boot(oursFirst ? 'distribution' : 'stage 0')
+      done.push(oursFirst ? { ours: one, theirs: other } : { ours: other, theirs: one })
+    } finally {
+      host.release()
+    }
   }
-  console.log(`  ${rounds} pairs in random ABBA order, seed ${seed}, load ${load.toFixed(1)} to ${(loadavg()[0] ?? 0).toFixed(1)}`)
+  console.log(
+    `  ${rounds} pairs in random ABBA order, seed ${seed}, load ${load.toFixed(1)} to ${(loadavg()[0] ?? 0).toFixed(1)}`,
+  )
   console.log(bootReport(done))
   const fewest = fewestForInterval(ALPHA)
-  if (rounds < fewest) console.log(`  ${rounds} pairs are too few for an interval; ${fewest} give one: npm run bench -- images boot ${fewest}`)
+  if (rounds < fewest)
+    console.log(
+      `  ${rounds} pairs are too few for an interval; ${fewest} give one: npm run bench -- images boot ${fewest}`,
+    )
 }
 
 console.log(

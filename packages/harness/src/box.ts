@@ -12,6 +12,7 @@ import {
   type Turn,
 } from '@boxlab/native'
 import { type BootedBy, bootedBy } from './booted-by.ts'
+import { type BoxInfo, boxInfo } from './box-info.ts'
 import { checkOptions } from './check-options.ts'
 import {
   type ExecDefaults,
@@ -24,20 +25,17 @@ import {
 } from './exec.ts'
 import { explainFailure } from './failure/explain-failure.ts'
 import { type HostBefore, hostBefore } from './failure/host-memory.ts'
+import { type BoxFiles, guestFiles, type TransferOptions } from './guest-files.ts'
 import { userNetworkHost } from './images/docker/neighbour.ts'
-import type { RootImage } from './images/root-image.ts'
 import { bootInTurn } from './ledger/index.ts'
 import { type BoxMetrics, boxMetrics, networkBytes } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
-import { startEntrypoint } from './stage0/entrypoint.ts'
-import { followJournal } from './stage0/journal.ts'
-import { initReady } from './stage0/init-ready.ts'
-import { systemdMarks } from './stage0/systemd-marks.ts'
-import { verifyInGuest } from './stage0/verify.ts'
+import { reachReady } from './reach-ready.ts'
+import type { SystemdMarks } from './stage0/systemd-marks.ts'
 import { stateRoot } from './state-root.ts'
 import { asideFolder, sweepSoon } from './sweep/index.ts'
-import { strategyProblem, Wait, waitFor, type WaitStrategy } from './wait/index.ts'
+import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
 
 /** Whether an error comes from before the engine: what was being made was given up. */
 function machineless(thrown: unknown): boolean {
@@ -52,55 +50,6 @@ let bootedBefore = false
 
 /** After these there is no guest to ask any more. */
 const lostBy = new Set(['ERR_BOX_ENGINE_EXITED', 'ERR_BOX_PANIC', 'ERR_BOX_RESET', 'ERR_BOX_POWERED_OFF'])
-
-/** What is known of a box without asking its guest. */
-export interface BoxInfo {
-  readonly id: string
-  readonly name?: string
-  readonly state: BoxState
-  /** The folder of its record; absent before it boots. */
-  readonly record?: string
-  /** Its engine's process id while it runs. */
-  readonly pid?: number
-  /** The accelerator that was decided on and why; absent before the plan is made. */
-  readonly accelerator?: {
-    readonly asked: string
-    readonly planned: 'kvm' | 'tcg'
-    readonly proved?: string
-    readonly reason: string
-  }
-  /** What was left out of the initramfs and why. */
-  readonly notes: readonly string[]
-  /** Whether this boot found things ready: a first one is another measurement than those that follow. */
-  readonly warm?: {
-    /** The image, the initramfs and the modules were in the cache. */
-    readonly images: boolean
-    /** Another box of this process booted before. */
-    readonly process: boolean
-  }
-}
-
-/** A limit for a transfer. */
-export interface TransferOptions {
-  /** In milliseconds. Default: the box's `timeouts.execMs`. */
-  readonly timeoutMs?: number
-}
-
-/** Files of the guest. Paths in the guest are absolute. */
-export interface BoxFiles {
-  /** The whole content of a file. */
-  read(path: string, options?: TransferOptions): Promise<Buffer>
-  /** Writes a file; missing folders above it are made. `mode` are its permission bits, default 0o644. */
-  write(
-    path: string,
-    content: string | Uint8Array,
-    options?: TransferOptions & { readonly mode?: number },
-  ): Promise<void>
-  /** Copies a file or folder of the host's to the path `to` in the guest. */
-  copyIn(from: string, to: string, options?: TransferOptions): Promise<void>
-  /** Copies a file or folder of the guest's to the path `to` on the host. */
-  copyOut(from: string, to: string, options?: TransferOptions): Promise<void>
-}
 
 /**
  * One VM, from its options to its removal. It is made without effects (`created`), boots once (`booting`, `running`), and
@@ -122,12 +71,11 @@ export class Box implements AsyncDisposable {
   #unlisten: () => void = () => {}
   #record: string | undefined
   #host: HostBefore | undefined
-  /** Why it is of no use any more, and the test that saw it first. */
+  #systemd: SystemdMarks | undefined
+  #isLater = false
   /** The first error that its end made, with the evidence. */
   #end: Promise<unknown> | undefined
-  #isLater = false
-  readonly #systemdMarks = new Set<string>()
-  #systemdBooted = true
+  /** Why it is of no use any more, and the test that saw it first. */
   #lost: { readonly why: string; readonly test?: string | undefined } | undefined
 
   /** Checks the options: a refusal is a `BoxError` with `ERR_BOX_OPTIONS` that names the option. Starts nothing. */
@@ -135,19 +83,10 @@ export class Box implements AsyncDisposable {
     checkOptions(options)
     this.options = options
     this.#defaults = execDefaults(options)
-    const limit = ({ timeoutMs }: TransferOptions = {}): number => timeoutMs ?? this.#defaults.execMs
-    this.files = {
-      read: async (path, transfer) => this.#ask('command', (machine) => machine.readFile(path, limit(transfer))),
-      write: async (path, content, transfer) => {
-        const bytes = Buffer.from(content as string)
-        const mode = transfer?.mode ?? 0o644
-        await this.#ask('command', (machine) => machine.writeFile(path, bytes, mode, limit(transfer)))
-      },
-      copyIn: async (from, to, transfer) =>
-        this.#ask('command', (machine) => machine.copyIn(resolve(from), to, limit(transfer))),
-      copyOut: async (from, to, transfer) =>
-        this.#ask('command', (machine) => machine.copyOut(from, resolve(to), limit(transfer))),
-    }
+    this.files = guestFiles(
+      (call) => this.#ask('command', call),
+      () => this.#defaults.execMs,
+    )
   }
 
   /** The native handle; there from the start of the boot on. */
@@ -244,7 +183,10 @@ export class Box implements AsyncDisposable {
     try {
       this.#planned = await this.#plan(machine, root, either)
       this.#defaults = execDefaults(this.options, this.#planned.root?.config)
-      await this.#reachReady(machine, this.#planned)
+      const boot = { machine, planned: this.#planned, options: this.options, record: recordDir, limitBytes }
+      const { systemd, entrypoint } = await reachReady({ ...boot, defaults: this.#defaults })
+      this.#systemd = systemd
+      entrypoint?.catch((error: BoxError) => this.#lose(error.summary))
       machine.count('ready')
     } catch (thrown) {
       this.#keep = true
@@ -264,46 +206,6 @@ export class Box implements AsyncDisposable {
       await machine.giveUp(code, message)
       throw thrown
     }
-  }
-
-  /** The runtime sees marks and texts of the console itself; any other strategy is followed from here. */
-  async #reachReady(machine: Machine, { plan, root }: Planned): Promise<void> {
-    const untilMs = performance.now() + plan.limits.bootMs
-    await machine.boot(plan)
-    const { waitFor: strategy, record: { journal = false, maxMib = defaultMaxMib } = {} } = this.options
-    if (root?.hasInit && journal) void followJournal(machine, this.record, maxMib * 1024 * 1024)
-    try {
-      const timeoutMs = Math.max(1, Math.round(untilMs - performance.now()))
-      const context = { machine, record: this.record, defaults: this.#defaults, timeoutMs }
-      if (this.options.run === 'entrypoint') await this.#runEntrypoint(machine, root, context)
-      else if (plan.ready === undefined) {
-        machine.becomeReady((await (strategy ? waitFor(strategy, context) : initReady(context))).atNs)
-      }
-      if (!plan.agent) return
-      await verifyInGuest(machine, this.options)
-      if (root?.hasInit) this.#systemdBooted = await systemdMarks(machine, this.#systemdMarks)
-    } catch (thrown) {
-      const { code, summary } = thrown as BoxError
-      await machine.giveUp(code, summary)
-      throw thrown
-    }
-  }
-
-  /** The image's process runs, and what is waited for comes before it fails. */
-  async #runEntrypoint(
-    machine: Machine,
-    root: RootImage | undefined,
-    context: Parameters<typeof waitFor>[1],
-  ): Promise<void> {
-    if (!root || root.hasInit) {
-      const why = root ? 'it has an init, which runs what it is told to' : 'a bare box has none'
-      throw new BoxError('ERR_BOX_OPTIONS', `\`run: 'entrypoint'\` needs an image without an init: ${why}`)
-    }
-    const limitBytes = (this.options.record?.maxMib ?? defaultMaxMib) * 1024 * 1024
-    const { failed } = await startEntrypoint(machine, root, { ...context, limitBytes })
-    const strategy = this.options.waitFor ?? Wait.forMark('process-ready')
-    machine.becomeReady((await Promise.race([waitFor(strategy, context), failed])).atNs)
-    failed.catch((error: BoxError) => this.#lose(error.summary))
   }
 
   async #bootError(thrown: unknown, signal: AbortSignal | undefined, calledFrom: Error): Promise<unknown> {
@@ -423,26 +325,12 @@ export class Box implements AsyncDisposable {
 
   /** Facts about it. Looks only. */
   info(): BoxInfo {
-    const machine = this.#machine
-    const plan = this.#planned
-    const file = machine?.bootFile()['accelerator'] as { proved?: string } | undefined
-    return {
-      id: this.id,
-      ...(this.options.name !== undefined && { name: this.options.name }),
-      state: this.state,
-      ...(this.#record !== undefined && { record: this.#record }),
-      ...(machine?.pid !== undefined && { pid: machine.pid }),
-      ...(plan && {
-        accelerator: {
-          asked: plan.plan.engine.asked,
-          planned: plan.plan.engine.accel,
-          ...(file?.proved !== undefined && { proved: file.proved }),
-          reason: plan.plan.engine.reason,
-        },
-      }),
-      notes: plan?.notes ?? [],
-      ...(plan && { warm: { images: plan.imagesCached, process: this.#isLater } }),
-    }
+    const { id, state, options } = this
+    return boxInfo(
+      { id, state, name: options.name, record: this.#record, isLater: this.#isLater },
+      this.#machine,
+      this.#planned,
+    )
   }
 
   /** Both fingerprints with their parts, from the record; absent until the engine has told its part. */
@@ -479,7 +367,7 @@ export class Box implements AsyncDisposable {
       return { by: 'none' }
     }
     const ran = machine.state === 'running'
-    if (ran && !this.#systemdBooted) await systemdMarks(machine, this.#systemdMarks)
+    if (ran && this.#systemd?.isComplete === false) await this.#systemd.read()
     if (ran) machine.count('stop-begin')
     const stopped = await machine.stop()
     // A boot that this ended has the record's last word; its error is its caller's.

@@ -15,7 +15,8 @@ export {
   type SystemdManager,
 } from '@boxlab/native'
 export { bootBox } from './boot-box.ts'
-export { Box, type BoxFiles, type BoxInfo, type TransferOptions } from './box.ts'
+export { Box } from './box.ts'
+export type { BoxInfo } from './box-info.ts'
 export { ExecError, type ExecOptions, type ExecResult } from './exec.ts'
 export {
   debianKernel,
@@ -48,6 +49,7 @@ export {
   type RootImage,
   tarball,
 } from './images/index.ts'
+export type { BoxFiles, TransferOptions } from './guest-files.ts'
 export {
   container,
   type ContainerOptions,

@@ -1,5 +1,6 @@
 import { type RenderOptions, renderStageTable, type TimelineJson, timelineJson } from '@boxlab/probes'
-import type { Box, BoxInfo } from '../box.ts'
+import type { Box } from '../box.ts'
+import type { BoxInfo } from '../box-info.ts'
 import { readTimeline } from './record-timeline.ts'
 
 /** One boot by the command line, as plain data. */

@@ -18,25 +18,37 @@ const managerMarks = {
 /** Targets whose time is a mark. */
 const targetMarks = { 'basic.target': 'basic-target', 'multi-user.target': 'multi-user-target' } as const
 
-/**
- * Sets the marks of a systemd boot from what systemd says about itself. Resolves with whether the boot was over by then:
- * if not, some are still to come. A guest without systemd, or without an answer, has none.
- */
-export async function systemdMarks(machine: Machine, known: Set<string>): Promise<boolean> {
-  const set = (mark: string, atUs: unknown): void => {
-    if (typeof atUs !== 'number' || atUs === 0 || known.has(mark)) return
-    known.add(mark)
-    machine.systemdMark(mark, atUs)
+/** The marks of one systemd boot, taken from what systemd says about itself. */
+export class SystemdMarks {
+  readonly #machine: Machine
+  readonly #known = new Set<string>()
+
+  constructor(machine: Machine) {
+    this.#machine = machine
   }
-  try {
-    const manager = await machine.systemdProperties(undefined, limitMs)
-    for (const [name, mark] of Object.entries(managerMarks)) set(mark, manager[`${name}TimestampMonotonic`])
-    for (const [unit, mark] of Object.entries(targetMarks)) {
-      const properties = await machine.systemdProperties(unit, limitMs)
-      set(mark, properties['ActiveEnterTimestampMonotonic'])
+
+  /** The boot was over when it was last asked: no mark is still to come. */
+  get isComplete(): boolean {
+    return this.#known.has(managerMarks.Finish)
+  }
+
+  /** Asks, and sets the marks that have come since. A guest without systemd, or without an answer, has none. */
+  async read(): Promise<void> {
+    try {
+      const manager = await this.#machine.systemdProperties(undefined, limitMs)
+      for (const [name, mark] of Object.entries(managerMarks)) this.#set(mark, manager[`${name}TimestampMonotonic`])
+      for (const [unit, mark] of Object.entries(targetMarks)) {
+        const properties = await this.#machine.systemdProperties(unit, limitMs)
+        this.#set(mark, properties['ActiveEnterTimestampMonotonic'])
+      }
+    } catch {
+      // What it could not tell now it may tell at the end of the box.
     }
-    return known.has(managerMarks.Finish)
-  } catch {
-    return false
+  }
+
+  #set(mark: string, atUs: unknown): void {
+    if (typeof atUs !== 'number' || atUs === 0 || this.#known.has(mark)) return
+    this.#known.add(mark)
+    this.#machine.systemdMark(mark, atUs)
   }
 }

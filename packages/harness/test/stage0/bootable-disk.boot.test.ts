@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stateRoot } from '@boxlab/harness'
@@ -20,11 +20,13 @@ beforeAll(async () => {
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 const firmwares = {
+  // What QEMU has of its own.
   SeaBIOS: {},
+  // Debian's package ovmf.
   OVMF: { firmware: '/usr/share/ovmf/OVMF.fd' },
 } as const
 
-describe.for(Object.entries(firmwares))('a Debian disk with a boot loader of its own, under %s', ([, firmware]) => {
+describe.for(Object.entries(firmwares))('a Debian disk with a boot loader of its own, under %s', ([name, firmware]) => {
   test('boots to its login prompt, seen from outside alone, and stays as it is', { timeout: 150_000 }, async () => {
     const options = { boot: 'image', image: disk(path), cpus: 2, memoryMib: 768, accel: 'tcg' } as const
     await using box = await bootBox({ ...options, ...firmware, timeouts: { bootMs: 140_000 } })
@@ -34,6 +36,7 @@ describe.for(Object.entries(firmwares))('a Debian disk with a boot loader of its
     await box.waitFor(Wait.forConsole('GRUB starts Debian'))
     await box.waitFor(Wait.forConsole(/EXT4-fs \(vda1\): re-mounted/))
     await box.waitFor(Wait.forConsole('disk login: '))
+    expect(readFileSync(join(box.record, 'console.bin')).includes('efi: EFI v')).toBe(name === 'OVMF')
     expect(box).toReach('firmware')
     expect(box).toReach('kernel')
     expect(box).toReach('login-prompt', { within: '140s' })

@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, openSync, statSync, writeSync } from 'node:fs'
 import { debian, type ImageSource } from '@boxlab/harness'
 
 const SECTOR_BYTES = 512
 /** Partitions begin at whole MiB, as partitioning tools lay them. The boot loader has the gap before the first. */
 const ALIGN_SECTORS = 2048
 const ESP_KIB = 8192
-/** struct boot code of a PC: what lies behind it in the first sector is the partition table. */
+/** Boot code in the first sector of a PC's disk; behind it are the disk's signature and the partition table. */
 const BOOT_CODE_BYTES = 440
 
 const GRUB_MODULES = 'part_msdos fat ext2 normal configfile echo linux serial terminal'
@@ -32,13 +31,13 @@ mmd -i esp.img ::/EFI ::/EFI/BOOT
 mcopy -i esp.img BOOTX64.EFI ::/EFI/BOOT/
 '`
 
+const SYSTEM = 'systemd-sysv udev dbus linux-image-cloud-amd64 initramfs-tools zstd'
+const BOOT_LOADER = 'grub-pc-bin grub-efi-amd64-bin grub-common dosfstools mtools'
+
 /** A Debian with a kernel, an initrd and a boot loader of its own: nothing of boxlab's is in it. */
 export const bootableDebian: ImageSource = debian({
   suite: 'bookworm',
-  packages: [
-    ...['systemd-sysv', 'udev', 'dbus', 'linux-image-cloud-amd64', 'initramfs-tools', 'zstd'],
-    ...['grub-pc-bin', 'grub-efi-amd64-bin', 'grub-common', 'dosfstools', 'mtools'],
-  ],
+  packages: [...SYSTEM.split(' '), ...BOOT_LOADER.split(' ')],
   customize: [
     'echo disk > "$1/etc/hostname"',
     'echo "/dev/vda1 / ext4 defaults 0 1" > "$1/etc/fstab"',
@@ -86,7 +85,7 @@ function partition(type: number, firstSector: number, sectors: number, isActive:
 }
 
 /** A file inside an ext4 image. */
-export function fileOf(image: string, path: string): Buffer {
+function fileOf(image: string, path: string): Buffer {
   return execFileSync('debugfs', ['-R', `cat ${path}`, image], {
     maxBuffer: 1 << 28,
     stdio: ['ignore', 'pipe', 'ignore'],

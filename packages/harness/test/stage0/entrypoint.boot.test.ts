@@ -56,7 +56,7 @@ describe('the process of a container image', () => {
 
   test('fills the metric of its preparation, and all others', () => {
     const metrics = box.metrics()
-    for (const name of [
+    const names = [
       'totalCreateDurationMs',
       'stageFilesystemSetupMs',
       'stageImagePrepareMs',
@@ -67,9 +67,8 @@ describe('the process of a container image', () => {
       'stageContainerInitMs',
       'cpuPercent',
       'memoryBytes',
-    ] as const) {
-      expect(metrics[name], name).toBeGreaterThan(0)
-    }
+    ] as const
+    expect(names.filter((name) => !(Number(metrics[name]) > 0))).toEqual([])
     expect(box).toReach('container-init')
   })
 

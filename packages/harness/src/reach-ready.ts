@@ -1,0 +1,76 @@
+import { BoxError, type Machine } from '@boxlab/native'
+import type { ExecDefaults } from './exec.ts'
+import type { RootImage } from './images/root-image.ts'
+import type { BoxOptions } from './options.ts'
+import type { Planned } from './plan.ts'
+import { type Entrypoint, startEntrypoint } from './stage0/entrypoint.ts'
+import { initReady } from './stage0/init-ready.ts'
+import { followJournal } from './stage0/journal.ts'
+import { SystemdMarks } from './stage0/systemd-marks.ts'
+import { verifyInGuest } from './stage0/verify.ts'
+import { Wait, waitFor } from './wait/index.ts'
+
+/** A planned box on its way to ready. */
+export interface Boot {
+  readonly machine: Machine
+  readonly planned: Planned
+  readonly options: BoxOptions
+  /** The folder of its record, and the bound of each of its files in bytes. */
+  readonly record: string
+  readonly limitBytes: number
+  readonly defaults: ExecDefaults
+}
+
+/** A box that is ready. */
+export interface Ready {
+  /** The marks of its systemd, of which some may be still to come; absent where it has none. */
+  readonly systemd?: SystemdMarks
+  /** Rejects when the image's process fails; absent where none was started. */
+  readonly entrypoint?: Promise<never>
+}
+
+/**
+ * Boots a plan and follows it until the box is ready and what was asked for took effect. The runtime sees marks and texts
+ * of the console itself; any other strategy is followed from here. On an error no engine is left.
+ */
+export async function reachReady(boot: Boot): Promise<Ready> {
+  const { machine, planned, options, record, limitBytes } = boot
+  const { plan, root } = planned
+  const untilMs = performance.now() + plan.limits.bootMs
+  await machine.boot(plan)
+  const hasInit = root?.hasInit === true && plan.agent
+  if (hasInit && options.record?.journal) void followJournal(machine, record, limitBytes)
+  try {
+    const context = { ...boot, timeoutMs: Math.max(1, Math.round(untilMs - performance.now())) }
+    const entrypoint = options.run === 'entrypoint' ? await runEntrypoint(context, root) : undefined
+    if (!entrypoint && plan.ready === undefined) {
+      const { atNs } = await (options.waitFor ? waitFor(options.waitFor, context) : initReady(context))
+      machine.becomeReady(atNs)
+    }
+    if (plan.agent) await verifyInGuest(machine, options)
+    const systemd = hasInit ? new SystemdMarks(machine) : undefined
+    await systemd?.read()
+    return { ...(systemd && { systemd }), ...(entrypoint && { entrypoint: entrypoint.failed }) }
+  } catch (thrown) {
+    const { code = 'ERR_BOX_UNKNOWN', message } = thrown as { readonly code?: string; readonly message: string }
+    await machine.giveUp(code, thrown instanceof BoxError ? thrown.summary : message)
+    throw thrown
+  }
+}
+
+/** The image's process runs, and what is waited for comes before it fails. */
+async function runEntrypoint(
+  context: Boot & { readonly timeoutMs: number },
+  root: RootImage | undefined,
+): Promise<Pick<Entrypoint, 'failed'>> {
+  const { machine, options } = context
+  if (!root || root.hasInit) {
+    const message =
+      "`run: 'entrypoint'` needs an image without an init: this one has one, which runs what it is told to"
+    throw new BoxError('ERR_BOX_OPTIONS', message)
+  }
+  const { failed } = await startEntrypoint(machine, root, context)
+  const { atNs } = await Promise.race([waitFor(options.waitFor ?? Wait.forMark('process-ready'), context), failed])
+  machine.becomeReady(atNs)
+  return { failed }
+}
