@@ -30,7 +30,7 @@ describe('a unit', () => {
     [
       'that is a oneshot and ran is done, though its stamps are forgotten',
       { type: 'oneshot', lastJob: 'done' },
-      'came',
+      /^came$/,
     ],
     ['that is a oneshot and has not begun is not done', { type: 'oneshot' }, /^not yet/],
     ['that runs again is not done', { ...oneshot, activeState: 'activating', inactiveExitUs: 12 }, /^not yet/],
