@@ -88,7 +88,9 @@ pub enum Fault {
         reason: String,
     },
     /// The ledger of boots could not be read or written.
-    #[error("the ledger of boots at {path} cannot be used: {reason}")]
+    #[error(
+        "the ledger of boots at {path} cannot be used: {reason}; set BOXLAB_HOME to a folder that you can write to"
+    )]
     Ledger {
         /// The file or folder.
         path: PathBuf,
