@@ -20,6 +20,8 @@ export interface DebianOptions extends FormatOptions {
   readonly mirror?: string | readonly string[]
   /** What apt resolves: 'minbase' (default), 'essential', 'apt', 'required', 'standard', … as mmdebstrap knows it. */
   readonly variant?: string
+  /** Refuses a mirror whose index is out of date, as apt does. Default true. */
+  readonly checkValidUntil?: boolean
   /** After this long a suite is built again, since its mirror goes on. Default 7; Infinity never. */
   readonly maxAgeDays?: number
 }
@@ -45,7 +47,7 @@ export function debian(options: DebianOptions): ImageSource {
       const version = (await runCommand('mmdebstrap', ['--version'], whenMissing)).toString('utf8').trim()
       const customize = [options.customize ?? []].flat()
       const mirror = [options.mirror ?? []].flat()
-      const variant = options.variant ?? 'minbase'
+      const { variant = 'minbase', checkValidUntil = true } = options
       return buildRoot(context, {
         ...formatOptions(options),
         name,
@@ -62,6 +64,7 @@ export function debian(options: DebianOptions): ImageSource {
             '--format=tar',
             `--variant=${variant}`,
             ...(packages.length > 0 ? [`--include=${packages.join(',')}`] : []),
+            ...(checkValidUntil ? [] : ['--aptopt=Acquire::Check-Valid-Until "false"']),
             ...customize.map((line) => `--customize-hook=${line}`),
             suite,
             '-',
@@ -114,7 +117,9 @@ function check(suite: string, packages: readonly string[]): void {
 function explained(name: string, suite: string, error: unknown): unknown {
   if (!(error instanceof ImageError) || error.code !== 'ERR_IMAGE_COMMAND') return error
   const words = String(error.cause)
-  const line = words.split('\n').findLast((each) => /^(E|W): /.test(each)) ?? words.split('\n').at(-1) ?? ''
+  const lines = words.split('\n')
+  // The first error is the reason; what follows from it, and that mmdebstrap then failed, comes behind it.
+  const line = lines.find((each) => each.startsWith('E: ')) ?? lines.at(-1) ?? ''
   if (/unable to pick chroot mode|newuidmap|subuid|unshare|clone.*not permitted/i.test(words)) {
     const remedy = 'run as root, or install uidmap and give your user a range in /etc/subuid and /etc/subgid'
     return new ImageError('ERR_IMAGE_PRIVILEGE', `${name} cannot be made by this user: ${remedy} (${line})`, error)
@@ -122,6 +127,11 @@ function explained(name: string, suite: string, error: unknown): unknown {
   const unknown = /Unable to locate package (\S+)/.exec(words)?.[1]
   if (unknown !== undefined) {
     return new ImageError('ERR_IMAGE_PACKAGE', `${suite} has no package ${unknown}: check \`packages\``, error)
+  }
+  if (/is expired \(invalid since/.test(words)) {
+    const expired =
+      'its mirror has not been renewed: take another `mirror`, or `checkValidUntil: false` if you know why'
+    return new ImageError('ERR_IMAGE_PACKAGE', `${name} cannot be made: ${expired} (${line})`, error)
   }
   const remedy = 'check the suite, the mirror and the network, and the `customize` lines'
   return new ImageError('ERR_IMAGE_PACKAGE', `${name} cannot be made: ${remedy} (${line})`, error)

@@ -88,7 +88,8 @@ fn number(properties: &Map<String, Value>, name: &str) -> u64 {
 fn times(properties: &Map<String, Value>) -> std::collections::BTreeMap<String, u64> {
     let stamp = |(name, value): (&String, &Value)| {
         let name = name.strip_suffix("TimestampMonotonic")?;
-        value.as_u64().filter(|at_us| *at_us > 0).map(|at_us| (name.to_owned(), at_us))
+        // All ones is systemd's USEC_INFINITY: never.
+        value.as_u64().filter(|at_us| *at_us > 0 && *at_us < u64::MAX).map(|at_us| (name.to_owned(), at_us))
     };
     properties.iter().filter_map(stamp).collect()
 }
