@@ -23,6 +23,7 @@ import { pairOrder, seeded } from './overhead/order.ts'
 import { short, table } from './overhead/table.ts'
 
 const MOST_BUILDS = 3
+const WHOLE = 'all, vm-start to multi-user'
 const words = process.argv.slice(2)
 const odd = words.find((word) => !/^(build|boot|[1-9]\d*)$/.test(word))
 if (odd !== undefined) throw new Error(`\`${odd}\` is neither a part (build, boot) nor a number of rounds`)
@@ -64,7 +65,10 @@ async function boot(root: RootImage, folder: string): Promise<void> {
     try {
       const one = await ways.boot(oursFirst ? 'stage 0' : 'distribution')
       const other = await ways.boot(oursFirst ? 'distribution' : 'stage 0')
-      done.push(oursFirst ? { ours: one, theirs: other } : { ours: other, theirs: one })
+      const pair = oursFirst ? { ours: one, theirs: other } : { ours: other, theirs: one }
+      done.push(pair)
+      const [first, second] = [pair.ours, pair.theirs].map((times) => short(times[WHOLE] / 1000))
+      console.log(`  pair ${done.length} of ${rounds}: ${WHOLE}: ${first} s, theirs ${second} s`)
     } finally {
       host.release()
     }

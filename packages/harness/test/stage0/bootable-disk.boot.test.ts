@@ -32,9 +32,9 @@ const firmwares = {
 } as const
 
 describe.for(Object.entries(firmwares))('a Debian disk with a boot loader of its own, under %s', ([name, firmware]) => {
-  test('boots to its login prompt, seen from outside alone, and stays as it is', { timeout: 150_000 }, async () => {
+  test('boots to its login prompt, seen from outside alone, and stays as it is', { timeout: 240_000 }, async () => {
     const options = { boot: 'image', image: disk(path), cpus: 2, memoryMib: 768, accel: 'tcg' } as const
-    await using box = await bootBox({ ...options, ...firmware, timeouts: { bootMs: 140_000 } })
+    await using box = await bootBox({ ...options, ...firmware, timeouts: { bootMs: 120_000 } })
 
     expect(box.state).toBe('running')
     // Its own boot loader, its own initrd, its own root, mounted for writing.
@@ -44,7 +44,7 @@ describe.for(Object.entries(firmwares))('a Debian disk with a boot loader of its
     expect(readFileSync(join(box.record, 'console.bin')).includes('efi: EFI v')).toBe(name === 'OVMF')
     expect(box).toReach('firmware')
     expect(box).toReach('kernel')
-    expect(box).toReach('login-prompt', { within: '140s' })
+    expect(box).toReach('login-prompt', { within: '120s' })
     const marks = box.marks()
     const ofGuest = marks.slice(marks.findIndex(({ mark }) => mark === 'vm-start') + 1)
     expect(new Set(marks.map(({ source }) => source))).toEqual(new Set(['harness', 'runtime', 'qmp', 'console']))
