@@ -22,7 +22,6 @@ test('a guest reaches a port that a running container publishes', async ({ signa
     .start()
   stop = () => started.stop({ removeVolumes: true })
   await using box = await bootBox({ devices: { net: 'user' }, signal })
-  await box.shell('ip link set eth0 up && ip addr add 10.0.2.15/24 dev eth0 && ip route add default via 10.0.2.2')
   // Where testcontainers finds the engine depends on the machine: both forms are to lead there.
   const onLoopback = { getHost: () => 'localhost', getMappedPort: (port: number) => started.getMappedPort(port) }
   for (const container of [started, onLoopback]) {
