@@ -6,6 +6,8 @@ import { recordBox } from './record-artifact.ts'
 
 /** Room for the harness beside the boot itself: a first kernel from the network, an initramfs, the end of a failed boot. */
 const hookExtraMs = 120_000
+/** The same where an image may have to be made first: as long as another process may take to make it. */
+const imageExtraMs = 1_800_000
 
 /**
  * A box for the tests of a describe block or file. Call it there, beside the tests: the box boots before the first of
@@ -31,7 +33,7 @@ export function useBox(options: BoxOptions = {}): Box {
       boot = box.boot({ signal })
       await boot
     },
-    turnMs + bootMs + hookExtraMs,
+    turnMs + bootMs + (options.image ? imageExtraMs : hookExtraMs),
   )
   beforeEach(({ task, onTestFinished }) => {
     // Of a box that an earlier test has lost, that one tells.
