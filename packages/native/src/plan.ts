@@ -18,7 +18,7 @@ export interface BootPlan {
   readonly memoryMib: number
   readonly boot:
     | { readonly kind: 'direct'; readonly kernel: string; readonly initrd: string; readonly cmdline: string }
-    | { readonly kind: 'firmware' }
+    | { readonly kind: 'firmware' | 'image' }
   readonly firmware?: string
   readonly disks: readonly DiskPlan[]
   readonly devices: DevicePlan

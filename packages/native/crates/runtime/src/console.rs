@@ -144,10 +144,12 @@ fn keep_tail(tail: &Mutex<VecDeque<u8>>, bytes: &[u8]) {
 }
 
 fn set_marks(board: &Board, hit: &Hit, at_ns: u64) {
+    // A boot loader may leave the cursor in the middle of a line; the kernel then begins with a carriage return.
     let line = String::from_utf8_lossy(&hit.line);
+    let line = line.trim_start_matches('\r');
     let host = Mark::host(&hit.mark, Source::Console, at_ns).within(STAMP_ERROR_NS);
     board.set(host.with(json!({ "line": line })));
-    if let Some(guest_ns) = guest_stamp_ns(&hit.mark, &line) {
+    if let Some(guest_ns) = guest_stamp_ns(&hit.mark, line) {
         board.set(Mark::guest(&hit.mark, Source::Console, guest_ns));
     }
 }

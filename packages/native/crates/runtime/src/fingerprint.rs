@@ -50,6 +50,7 @@ pub async fn take(plan: &BootPlan, qmp: &Qmp) -> Fingerprints {
     let (kernel_cmdline, boot) = match &plan.boot {
         Boot::Direct { cmdline, .. } => (Some(without_tsc(cmdline)), "direct"),
         Boot::Firmware => (None, "firmware"),
+        Boot::Image => (None, "image"),
     };
     let machine = json!({
         "machineType": machine_type,

@@ -98,6 +98,8 @@ pub enum Boot {
     },
     /// Whatever the firmware finds on the disks.
     Firmware,
+    /// A disk with a boot loader and an operating system, which listens to the power button.
+    Image,
 }
 
 /// One disk.

@@ -204,37 +204,36 @@ impl Machine {
         let engine = engine_of(&plan);
         self.board.now("plan-begin");
         let live = self.launch(plan, engine.as_ref())?;
-        let steps = async {
+        let bound = Some((deadline, limit_ms));
+        let begun = async {
             self.start_machine(&live, engine.accel()).await?;
-            if let Some(agent) = &live.agent {
-                agent.greet(&self.record, &self.board).await?;
-            }
-            if let Some(ready) = &ready {
-                let mark = self.board.wait(ready).await;
-                if ready != "ready" {
-                    self.board.set(Mark { mark: "ready".to_owned(), source: Source::Runtime, detail: None, ..mark });
-                }
-            }
-            Ok(())
-        };
-        let waited = match &ready {
-            Some(mark) => Self::waited(mark),
-            None if live.agent.is_some() => "`agent-ready`".to_owned(),
-            None => "`vm-start`".to_owned(),
-        };
-        // A boot that cannot be recorded cannot be judged: it fails, whatever the guest does.
-        let recorded = async {
-            tokio::select! {
-                biased;
-                fault = self.record.breaks() => Err(fault),
-                done = steps => done,
+            match &live.agent {
+                Some(agent) => agent.greet(&self.record, &self.board).await,
+                None => Ok(()),
             }
         };
-        self.race(recorded, &waited, Some((deadline, limit_ms))).await?;
+        let waited = if live.agent.is_some() { "`agent-ready`" } else { "`vm-start`" };
+        self.race(self.recorded(begun), waited, bound).await?;
+        if let Some(ready) = &ready {
+            let come = async { Ok(self.board.wait(ready).await) };
+            let mark = self.race(self.recorded(come), &Self::waited(ready), bound).await?;
+            if ready != "ready" {
+                self.board.set(Mark { mark: "ready".to_owned(), source: Source::Runtime, detail: None, ..mark });
+            }
+        }
         if let Some(agent) = &live.agent {
             agent.sample_clock_soon(&self.record);
         }
         Ok(())
+    }
+
+    /// A boot that cannot be recorded cannot be judged: it fails, whatever the guest does.
+    async fn recorded<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        tokio::select! {
+            biased;
+            fault = self.record.breaks() => Err(fault),
+            done = work => done,
+        }
     }
 
     fn launch(self: &Arc<Self>, plan: BootPlan, engine: &dyn Engine) -> Result<Arc<Live>, Fault> {
