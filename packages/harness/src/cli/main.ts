@@ -6,6 +6,7 @@ import { addImage } from './image.ts'
 import { addPs } from './ps.ts'
 import { addShow } from './show.ts'
 import { addSweep } from './sweep.ts'
+import { addWaits } from './waits.ts'
 
 /**
  * The `boxlab` command line. Sets the exit code of the process: 0 done, 1 it did not work out, 2 wrong use; `doctor` has
@@ -38,6 +39,7 @@ function commandLine(): Command {
     .configureOutput({ outputError: () => {} })
   addBoot(program)
   addShow(program)
+  addWaits(program)
   addImage(program)
   addPs(program)
   addSweep(program)

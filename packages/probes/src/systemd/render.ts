@@ -1,0 +1,109 @@
+import { asDisplayText } from '../kernel/terminal.ts'
+import { wrap } from '../timeline/captions.ts'
+import { exactMs } from './milliseconds.ts'
+import type { PathPart } from './path.ts'
+import type { PhaseName } from './phases.ts'
+import { footLines } from './render-foot.ts'
+import type { NoWaits, WaitsReport, WaitsResult } from './waits-report.ts'
+
+/** How the waits are drawn. */
+export interface WaitsRenderOptions {
+  /** Characters a line of prose may have; rows of the table are never cut. Default 100. */
+  readonly width?: number
+  /** Idle gaps shorter than this, in us, are counted and not listed; default 5000. */
+  readonly listGapsFromUs?: number
+}
+
+/**
+ * The critical path as a text table, then what the path does not show: idle gaps, what starts behind the target, ties,
+ * units that look like a wait and are none. The same text serves a terminal and a pull request.
+ */
+export function renderWaits(result: WaitsResult, options: WaitsRenderOptions = {}): string {
+  const { width = 100, listGapsFromUs = 5000 } = options
+  const lines = result.found ? reportLines(result, listGapsFromUs) : noWaitsLines(result)
+  return `${lines.flatMap((line) => (line.startsWith(TABLE_INDENT) ? [line] : wrap(line, width))).join('\n')}\n`
+}
+
+// Rows begin with blanks and are not wrapped.
+const TABLE_INDENT = '  '
+
+function noWaitsLines({ target, message, diagnostics }: NoWaits): string[] {
+  return [asDisplayText(`no waits of ${target}: ${message}`), ...diagnostics.problems.map(problemLine)]
+}
+
+function reportLines(report: WaitsReport, listGapsFromUs: number): string[] {
+  return [
+    headLine(report),
+    '',
+    ...partLines(report),
+    ...footLines(report, listGapsFromUs),
+    ...report.diagnostics.problems.map(problemLine),
+  ]
+}
+
+const ORIGINS = { pid1: 'PID 1’s start', kernel: 'kernel start' }
+const SOURCES = { show: 'systemctl show, microseconds', dump: 'systemd-analyze dump, whole seconds' }
+
+function headLine({ target, unit, totalUs, origin, source, diagnostics }: WaitsReport): string {
+  const name = target === unit ? target : `${target} (${unit})`
+  return asDisplayText(
+    `${name} after ${exactMs(totalUs)} ms · from ${ORIGINS[origin]} · ${SOURCES[source]} · ${diagnostics.units} units · n=1`,
+  )
+}
+
+function partLines({ parts, totalUs }: WaitsReport): string[] {
+  const rows = parts.map((part) => [
+    exactMs(part.startUs),
+    exactMs(part.endUs - part.startUs),
+    WORDS[part.kind],
+    sayPart(part),
+  ])
+  const cells = [['from ms', 'ms', 'kind', 'what'], ...rows, ['', exactMs(totalUs), '', 'sum of the parts']]
+  const widths = [0, 1, 2].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
+  const [fromWidth = 0, msWidth = 0, kindWidth = 0] = widths
+  return cells.map(([from = '', length = '', kind = '', what = '']) =>
+    `${TABLE_INDENT}${from.padStart(fromWidth)}  ${length.padStart(msWidth)}  ${kind.padEnd(kindWidth)}  ${asDisplayText(what)}`.trimEnd(),
+  )
+}
+
+const WORDS: { readonly [kind in PathPart['kind']]: string } = {
+  phase: 'phase',
+  starting: 'starting',
+  activating: 'activating',
+  wait: 'wait',
+  gap: 'path gap',
+  idle: 'idle',
+}
+
+const PHASES: { readonly [name in PhaseName]: string } = {
+  kernel: 'kernel',
+  initrd: 'initrd',
+  start: 'PID 1: start',
+  security: 'PID 1: security',
+  setup: 'PID 1: setup',
+  generators: 'PID 1: generators',
+  'units-load': 'PID 1: loading units',
+  dispatch: 'PID 1: first transaction and dispatch',
+}
+
+function sayPart(part: PathPart): string {
+  switch (part.kind) {
+    case 'phase':
+      if (part.name === 'dispatch' && part.startUs === 0) return `not told apart, until ${part.endedBy ?? '?'} was run`
+      return part.endedBy === undefined ? PHASES[part.name] : `${PHASES[part.name]}, until ${part.endedBy} was run`
+    case 'gap':
+      return `${part.unit} done, until ${part.endedBy} was run${part.triggeredBy === undefined ? '' : ` (can be triggered by ${part.triggeredBy.join(', ')})`}`
+    case 'wait':
+      return `${part.unit} (${part.endedBy === 'timeout' ? 'never came: timeout' : 'came'})`
+    case 'idle':
+      return `${part.unit} waits for the job queue${part.endedBy === undefined ? '' : ` (${part.endedBy})`}`
+    default:
+      return part.unit
+  }
+}
+
+function problemLine({ name, file, count, lines, about, meaning }: NoWaits['diagnostics']['problems'][number]): string {
+  const where = `${file}${lines.length === 0 ? '' : ` line ${lines.slice(0, 3).join(', ')}${count > 3 ? ', …' : ''}`}`
+  const what = about.length === 0 ? '' : ` (${about.slice(0, 3).join(', ')}${about.length > 3 ? ', …' : ''})`
+  return asDisplayText(`${name}: ${count} in ${where}${what}. ${meaning}`)
+}
