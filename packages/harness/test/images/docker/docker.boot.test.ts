@@ -76,7 +76,7 @@ describe('a Dockerfile', () => {
         'VOLUME /volume',
         'RUN touch /volume/lost /after',
         'USER 5:6',
-        'WORKDIR /work/dir',
+        'WORKDIR /srv/dir',
         'ENTRYPOINT ["/bin/sh", "-c"]',
         'CMD ["echo \\"$PLAIN\\""]',
         'FROM nothing:2 AS unwanted',
@@ -106,7 +106,7 @@ describe('a Dockerfile', () => {
       '/app/link': '120777 0 0 8',
       '/after': '100644 0 0 0',
       '/volume/lost': undefined,
-      '/work/dir': '040755 0 0',
+      '/srv/dir': '040755 0 0',
     }
     expect(pick(listing, Object.keys(made))).toEqual(made)
     expect(pick(listing, ['/data', '/data/raw', '/data/device'])).toEqual({
@@ -128,7 +128,7 @@ describe('a Dockerfile', () => {
       config: {
         env: { PLAIN: '1', QUOTED: 'two words' },
         user: '5:6',
-        workdir: '/work/dir',
+        workdir: '/srv/dir',
         entrypoint: ['/bin/sh', '-c'],
         cmd: ['echo "$PLAIN"'],
       },
