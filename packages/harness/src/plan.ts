@@ -151,7 +151,13 @@ async function firmwareSource(
     throw new BoxError('ERR_BOX_IMAGE', message)
   }
   const disk = { id: 'boxlab-root', path, format, readonly: false, interface: 'virtio' } as const
-  return { ...source, boot: { kind: 'image' }, disks: [disk], digests: { ...source.digests, image: digest }, imagesCached: image.cached }
+  return {
+    ...source,
+    boot: { kind: 'image' },
+    disks: [disk],
+    digests: { ...source.digests, image: digest },
+    imagesCached: image.cached,
+  }
 }
 
 async function directSource(

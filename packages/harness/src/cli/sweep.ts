@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { stateRoot } from '../state-root.ts'
+import { type EngineSweep, sweepEngine } from '../images/docker/index.ts'
 import { renderSweep } from '../sweep/render-sweep.ts'
 import { sweep } from '../sweep/sweep.ts'
 
@@ -10,6 +11,7 @@ interface SweepFlags {
   readonly remove?: boolean
   readonly olderThan?: number
   readonly dryRun?: boolean
+  readonly engine?: boolean
   readonly json?: boolean
 }
 
@@ -21,15 +23,17 @@ export function addSweep(program: Command): void {
     .option('--remove', 'also remove their records, of boxes that were swept before too')
     .option('--older-than <days>', 'also remove the records of boxes that ended longer ago', daysOf)
     .option('--dry-run', 'tell what would be done, and do nothing')
+    .option('--engine', 'also remove what killed image builds left in the container engine')
     .option('--json', 'print what was done as JSON')
     .addHelpText(
       'after',
       `
 Exit code:
   0  all that was left is swept, also when there was nothing
-  1  something could not be swept; its line says why
+  1  something could not be swept, or --engine found none; its line says why
 
 The first boot of each process sweeps too, and removes records that are older than BOXLAB_KEEP_DAYS (default 14).
+Each image that is built by a container engine sweeps that engine before.
 
 Environment:
   BOXLAB_HOME   whose records are looked at, default ~/.cache/boxlab; a record that was put elsewhere is not swept
@@ -51,7 +55,7 @@ function daysOf(text: string): number {
 }
 
 async function sweepRoot(root: string, flags: SweepFlags): Promise<0 | 1> {
-  const { remove = false, dryRun = false, json = false, olderThan } = flags
+  const { remove = false, dryRun = false, json = false, engine: withEngine = false, olderThan } = flags
   const report = await sweep(root, {
     remove,
     dryRun,
@@ -59,7 +63,24 @@ async function sweepRoot(root: string, flags: SweepFlags): Promise<0 | 1> {
   })
   const isNothing = report.swept.length + report.unknown.length === 0
   const text = isNothing ? `nothing to sweep in ${join(root, 'records')}\n` : renderSweep(report)
-  const whole = { format: 'boxlab-sweep', version: 1, root, ...report }
-  process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : text)
+  // The boxes first: an engine that does not answer keeps nobody from ending them.
+  if (!json) process.stdout.write(text)
+  const engine = withEngine ? await sweepEngine(undefined, undefined, { dryRun }) : undefined
+  if (json) {
+    const whole = { format: 'boxlab-sweep', version: 1, root, ...report, ...(engine && { engine }) }
+    process.stdout.write(`${JSON.stringify(whole, null, 2)}\n`)
+  } else if (engine) {
+    process.stdout.write(renderEngine(engine, dryRun))
+  }
   return report.swept.some(({ problem }) => problem !== undefined) ? 1 : 0
+}
+
+function renderEngine({ containers, images }: EngineSweep, dryRun: boolean): string {
+  if (containers + images === 0) return 'nothing to sweep in the container engine\n'
+  const counts = [amount(containers, 'container'), amount(images, 'image')].join(' and ')
+  return `container engine: ${counts} of killed builds, ${dryRun ? 'would be ' : ''}removed\n`
+}
+
+function amount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

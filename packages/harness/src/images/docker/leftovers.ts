@@ -7,7 +7,7 @@ import { connectEngine, type Engine, EngineRefusal } from './engine.ts'
 const OWNER_LABEL = 'boxlab.owner'
 const BUILD_LABEL = 'boxlab.build'
 
-/** What a sweep removed. */
+/** What a sweep removed, or would. */
 export interface EngineSweep {
   readonly containers: number
   readonly images: number
@@ -77,10 +77,15 @@ async function removeBuild(engine: Engine, build: string, quietLooks: number): P
 /**
  * Removes what killed builds left in an engine: containers and images with our labels whose owner is gone. Others' are never
  * touched. An owner that cannot be looked up from here, on another machine or before its restart, counts as gone after an
- * hour. Fails with ERR_IMAGE_TOOL_MISSING where no engine answers.
+ * hour. With `dryRun` nothing is removed, only counted. Fails with ERR_IMAGE_TOOL_MISSING where no engine answers.
  */
-export async function sweepEngine(engine?: Engine, signal?: AbortSignal): Promise<EngineSweep> {
+export async function sweepEngine(
+  engine?: Engine,
+  signal?: AbortSignal,
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
+): Promise<EngineSweep> {
   const used = engine ?? (await connectEngine(signal))
+  if (dryRun) return counted((await labelled(used, OWNER_LABEL, signal)).filter(isLeftover))
   const removed: EngineObject[] = []
   // The engine may just be ending a step of a build whose process was killed: so until there is nothing more.
   for (let looks = 0; looks < SWEEP_LOOKS; looks++) {
@@ -89,7 +94,11 @@ export async function sweepEngine(engine?: Engine, signal?: AbortSignal): Promis
     removed.push(...(await remove(used, leftovers, signal)))
     await sleep(PAUSE_MS, undefined, { signal })
   }
-  const count = (wanted: EngineObject['kind']): number => removed.filter(({ kind }) => kind === wanted).length
+  return counted(removed)
+}
+
+function counted(objects: readonly EngineObject[]): EngineSweep {
+  const count = (wanted: EngineObject['kind']): number => objects.filter(({ kind }) => kind === wanted).length
   return { containers: count('containers'), images: count('images') }
 }
 

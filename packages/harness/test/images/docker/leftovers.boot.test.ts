@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { container, sweepEngine } from '../../../src/images/docker/index.ts'
 import { currentOwner, formatOwner, processStat } from '../../../src/owner.ts'
+import { runBoxlab } from '../../cli/run-boxlab.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { baseArchive } from './base-image.ts'
 import { buildFolder } from './build-folder.ts'
@@ -61,6 +62,35 @@ test('a sweep removes what a gone owner left, and nothing of anybody else', asyn
   } finally {
     await engine.removeContainers(made.map(([, id]) => id))
   }
+})
+
+test('`boxlab sweep --engine` removes them too, with --dry-run it only counts', async () => {
+  const left = await engine.leftover(base, formatOwner({ ...currentOwner(), startTicks: '1' }))
+  const env = { BOXLAB_HOME: await temporaryFolder() }
+  const lastLine = async (...more: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runBoxlab(['sweep', '--engine', ...more], { env })
+    expect([code, stderr]).toEqual([0, ''])
+    return stdout.split('\n').at(-2) ?? ''
+  }
+  const found = 'container engine: 1 container and 0 images of killed builds, '
+  try {
+    expect(await lastLine('--dry-run')).toBe(`${found}would be removed`)
+    expect(await engine.labelled()).toEqual([`containers ${left}`])
+    expect(await lastLine()).toBe(`${found}removed`)
+    expect(await engine.labelled()).toEqual([])
+    expect(await lastLine()).toBe('nothing to sweep in the container engine')
+    const { stdout } = await runBoxlab(['sweep', '--engine', '--json'], { env })
+    expect(JSON.parse(stdout)).toMatchObject({ swept: [], engine: { containers: 0, images: 0 } })
+  } finally {
+    await engine.removeContainers([left])
+  }
+})
+
+test('where no engine answers, the boxes are swept and the engine is one sentence', async () => {
+  const env = { BOXLAB_HOME: await temporaryFolder(), DOCKER_HOST: 'unix:///nowhere.sock' }
+  const { code, stdout, stderr } = await runBoxlab(['sweep', '--engine'], { env })
+  expect([code, stdout]).toEqual([1, `nothing to sweep in ${env.BOXLAB_HOME}/records\n`])
+  expect(stderr).toMatch(/^boxlab: [^\n]*container engine[^\n]*\n$/)
 })
 
 test("a sweep leaves another process's build in the making alone", async () => {
