@@ -1,5 +1,6 @@
 import { access, constants, readdir, readFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { findProgram } from '../find-program.ts'
 import { findBusybox } from '../images/busybox.ts'
 import { kindFolder } from '../images/index.ts'
 import { type Finding, look } from './finding.ts'
@@ -13,7 +14,7 @@ export function kernelFinding(root: string, environment: NodeJS.ProcessEnv = pro
     const version = await cachedKernel(root)
     if (version) return { outcome: 'ok', detail: `Linux ${version} is in the cache.`, facts: { version } }
     const path = 'or give every box a `kernel` of your own'
-    if (!(await isOnPath('apt-get', environment))) {
+    if (findProgram('apt-get', environment) === undefined) {
       const detail = `The default kernel (${kernelPackage}) is not in the cache, and apt-get, which fetches it, is not here.`
       const remedy = 'Give every box a `kernel` of your own: a path or hostKernel().'
       return { outcome: 'failed', detail, limit: 'boxes without a `kernel` option do not boot', remedy }
@@ -64,15 +65,4 @@ async function cachedKernel(root: string): Promise<string | undefined> {
 async function hasPackageLists(): Promise<boolean> {
   const names = await readdir('/var/lib/apt/lists').catch((): string[] => [])
   return names.some((name) => /_Packages(\.\w+)?$/.test(name))
-}
-
-async function isOnPath(program: string, environment: NodeJS.ProcessEnv): Promise<boolean> {
-  for (const folder of (environment['PATH'] ?? '').split(delimiter)) {
-    const found = await access(join(folder, program), constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (found) return true
-  }
-  return false
 }

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
-import { fileDigest } from '../digest.ts'
+import { dirname, join } from 'node:path'
 import { ImageError } from '../errors.ts'
 import { runTool, type ToolOptions } from '../run-tool.ts'
+import { toolDigest } from '../tool-digest.ts'
 import { writeTar } from '../tar/write-tar.ts'
 import type { DirectoryNode } from '../tree/node.ts'
 import type { Spool } from '../tree/spool.ts'
@@ -17,13 +16,9 @@ export interface ErofsOptions {
 
 const WHEN_MISSING = "install the package erofs-utils, or use format 'ext4'"
 
-/** What stands for the version of mkfs.erofs, which decides bytes: its digest. Fails with ERR_IMAGE_TOOL_MISSING. */
-export async function erofsMakerDigest(): Promise<string> {
-  for (const folder of [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']) {
-    const path = join(folder, 'mkfs.erofs')
-    if (existsSync(path)) return fileDigest(path)
-  }
-  throw new ImageError('ERR_IMAGE_TOOL_MISSING', `mkfs.erofs is not installed: ${WHEN_MISSING}`)
+/** Its bytes depend on the maker's version. Fails with ERR_IMAGE_TOOL_MISSING. */
+export function erofsMakerDigest(): Promise<string> {
+  return toolDigest('mkfs.erofs', WHEN_MISSING)
 }
 
 /**

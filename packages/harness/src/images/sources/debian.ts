@@ -2,11 +2,11 @@ import { mkdir } from 'node:fs/promises'
 import { arch, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildRoot } from '../build-root.ts'
-import { runCommand } from '../command.ts'
 import { ImageError } from '../errors.ts'
 import { counted } from '../progress.ts'
 import { type FormatOptions, formatOptions, type ImageSource } from '../root-image.ts'
 import { pipeTool } from '../run-tool.ts'
+import { toolDigest } from '../tool-digest.ts'
 
 /** Which Debian. */
 export interface DebianOptions extends FormatOptions {
@@ -44,14 +44,14 @@ export function debian(options: DebianOptions): ImageSource {
       check(suite, packages)
       const { signal } = context
       const whenMissing = { whenMissing: WHEN_MISSING, ...(signal && { signal }) }
-      const version = (await runCommand('mmdebstrap', ['--version'], whenMissing)).toString('utf8').trim()
+      const tool = await toolDigest('mmdebstrap', WHEN_MISSING)
       const customize = [options.customize ?? []].flat()
       const mirror = [options.mirror ?? []].flat()
       const { variant = 'minbase', checkValidUntil = true } = options
       return buildRoot(context, {
         ...formatOptions(options),
         name,
-        inputs: { debian: suite, packages: packages.toSorted(), customize, mirror, variant, version, host: arch() },
+        inputs: { debian: suite, packages: packages.toSorted(), customize, mirror, variant, tool, host: arch() },
         maxAgeMs: (options.maxAgeDays ?? 7) * DAY_MS,
         async fill(tree, folder, report) {
           report('fetch')
