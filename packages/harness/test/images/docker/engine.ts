@@ -67,7 +67,8 @@ export function useEngine(): TestEngine {
     },
     async labelled() {
       const filter = { label: ['boxlab.owner'] }
-      return [...(await list('containers', filter)), ...(await list('images', filter))]
+      // The engine gives what was made within one second in any order.
+      return [...(await list('containers', filter)), ...(await list('images', filter))].toSorted()
     },
     async runningCommands() {
       const query = { filters: JSON.stringify({ label: ['boxlab.owner'], status: ['running'] }) }
