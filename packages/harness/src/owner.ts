@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs'
+import { isDead, parseStat, type ProcessStat, processStat } from './proc.ts'
 
 /**
  * One thread of one process on one boot of one machine. A thread, not just a process: a worker that vitest
@@ -69,26 +70,8 @@ export function fateOf(owner: Partial<Owner> & Pick<Owner, 'pid'>): Fate {
   }
   if (stat === undefined) return isHidden(owner.pid) ? 'alive' : 'gone'
   // A killed process that its parent has not collected yet still has its line, as a zombie.
-  if (stat.state === 'Z' || stat.state === 'X') return 'gone'
+  if (isDead(stat)) return 'gone'
   return owner.startTicks === undefined || owner.startTicks === stat.startTicks ? 'alive' : 'gone'
-}
-
-/** Fields 3, 4 and 22 of /proc/PID/stat (proc(5)). */
-export interface ProcessStat {
-  readonly state: string
-  readonly parent: number
-  readonly startTicks: string
-}
-
-/** A process, or one thread of it; undefined when it is not there or hidden. Throws when that cannot be told. */
-export function processStat(pid: number, tid: number = pid): ProcessStat | undefined {
-  try {
-    return parseStat(readFileSync(`/proc/${pid}/task/${tid}/stat`, 'latin1'))
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ESRCH') return undefined
-    throw error
-  }
 }
 
 /** /proc mounted with hidepid shows nothing of other users' processes; a signal still tells that they exist. */
@@ -99,12 +82,6 @@ function isHidden(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-}
-
-/** The name in field 2 may hold blanks and parentheses. */
-function parseStat(text: string): ProcessStat {
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return { state: fields[0] ?? '', parent: Number(fields[1]), startTicks: fields[19] ?? '' }
 }
 
 /** Inode of the pid namespace that this process lives in. */

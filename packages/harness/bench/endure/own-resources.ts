@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { processStat } from '../../src/owner.ts'
+import { processStat, visiblePids } from '../../src/proc.ts'
+import { namesOrNone } from '../../src/read-or-empty.ts'
 
 /** What this process holds at one instant. */
 export interface Resources {
@@ -37,22 +38,14 @@ export function ownResources(home: string, temp: string): Resources {
     heapMib: heapUsed / 1024 / 1024,
     children: states.filter((state) => state !== 'Z').length,
     zombies: states.filter((state) => state === 'Z').length,
-    records: entriesOf(join(home, 'records')),
-    tempFiles: entriesOf(temp),
+    records: namesOrNone(join(home, 'records')).length,
+    tempFiles: namesOrNone(temp).length,
   }
 }
 
 function childStates(): string[] {
-  return readdirSync('/proc').flatMap((name) => {
-    const stat = /^\d+$/.test(name) ? processStat(Number(name)) : undefined
+  return visiblePids().flatMap((pid) => {
+    const stat = processStat(pid)
     return stat?.parent === process.pid ? [stat.state] : []
   })
-}
-
-function entriesOf(folder: string): number {
-  try {
-    return readdirSync(folder).length
-  } catch {
-    return 0
-  }
 }

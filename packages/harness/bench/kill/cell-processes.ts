@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { processStat } from '../../src/owner.ts'
+import { isDead, visiblePids, visibleStat } from '../../src/proc.ts'
+import { textOrEmpty } from '../../src/read-or-empty.ts'
 
 /** A process of a cell, alive. */
 export interface CellProcess {
@@ -22,14 +22,14 @@ export class CellProcesses {
 
   /** Those that live now. */
   alive(): CellProcess[] {
-    return pids().flatMap((pid) => {
-      const stat = statOf(pid)
-      if (stat === undefined || isDead(stat.state)) return []
+    return visiblePids().flatMap((pid) => {
+      const stat = visibleStat(pid)
+      if (stat === undefined || isDead(stat)) return []
       const key = `${pid} ${stat.startTicks}`
       // Looked up anew until it is an engine: a fork is its parent's copy until its exec.
       if (!this.#known.get(key)?.isEngine) {
-        if (!textOf(`/proc/${pid}/environ`).split('\0').includes(this.#entry)) return []
-        const isEngine = textOf(`/proc/${pid}/cmdline`).includes('\0-name\0boxlab-')
+        if (!textOrEmpty(`/proc/${pid}/environ`).split('\0').includes(this.#entry)) return []
+        const isEngine = textOrEmpty(`/proc/${pid}/cmdline`).includes('\0-name\0boxlab-')
         this.#known.set(key, { pid, startTicks: stat.startTicks, isEngine })
       }
       const found = this.#known.get(key)
@@ -41,35 +41,9 @@ export class CellProcesses {
   zombieEngines(owner: number): { readonly all: number; readonly ofOwner: number } {
     const engines = [...this.#known.values()].filter(({ isEngine }) => isEngine)
     const zombies = engines.flatMap(({ pid, startTicks }) => {
-      const stat = statOf(pid)
-      return stat?.startTicks === startTicks && isDead(stat.state) ? [stat] : []
+      const stat = visibleStat(pid)
+      return stat?.startTicks === startTicks && isDead(stat) ? [stat] : []
     })
     return { all: zombies.length, ofOwner: zombies.filter(({ parent }) => parent === owner).length }
-  }
-}
-
-function isDead(state: string): boolean {
-  return state === 'Z' || state === 'X'
-}
-
-function pids(): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-}
-
-function statOf(pid: number): ReturnType<typeof processStat> {
-  try {
-    return processStat(pid)
-  } catch {
-    return undefined
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
   }
 }

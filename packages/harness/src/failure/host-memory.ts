@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostMemory } from '@boxlab/probes'
+import { textOrEmpty } from '../read-or-empty.ts'
 import { kernelLogSince } from './kernel-log.ts'
 
 /** What must be known from before a boot to explain its failure. */
@@ -22,7 +22,7 @@ const mib = 1024 * 1024
  */
 export function hostBefore(): HostBefore {
   const cgroups = memoryCgroups()
-  const free = [kibOf(textOf('/proc/meminfo'), 'MemAvailable'), ...cgroups.map(leftIn)]
+  const free = [kibOf(textOrEmpty('/proc/meminfo'), 'MemAvailable'), ...cgroups.map(leftIn)]
   const known = free.filter((bytes) => bytes !== undefined)
   return {
     atNs: Number(process.hrtime.bigint()),
@@ -54,7 +54,7 @@ export function hostSince(before: HostBefore, { log }: { readonly log: boolean }
 function countKills(cgroups: readonly MemoryCgroup[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const path of ['/proc/vmstat', ...cgroups.map(({ folder, events }) => join(folder, events))]) {
-    const count = /^oom_kill (\d+)$/m.exec(textOf(path))?.[1]
+    const count = /^oom_kill (\d+)$/m.exec(textOrEmpty(path))?.[1]
     if (count !== undefined) counts.set(path, Number(count))
   }
   return counts
@@ -80,8 +80,8 @@ const version2 = { events: 'memory.events', limit: 'memory.max', usage: 'memory.
 /** The memory cgroup of this process, whose child the engine is, and those above it as far as they can be seen. */
 function memoryCgroups(): MemoryCgroup[] {
   // Lines of cgroups(7): `4:memory:/a/b` for v1, `0::/a/b` for v2. A host of both has memory in one of them.
-  const groups = textOf('/proc/self/cgroup').split('\n')
-  const mounts = textOf('/proc/self/mountinfo').split('\n')
+  const groups = textOrEmpty('/proc/self/cgroup').split('\n')
+  const mounts = textOrEmpty('/proc/self/mountinfo').split('\n')
   const one = groups.map((line) => /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/.exec(line)?.[1]).find(Boolean)
   if (one !== undefined) {
     const folders = foldersOf(one, mounts, / - cgroup \S+ (?:\S*,)?memory(?:,|$)/)
@@ -103,23 +103,15 @@ function foldersOf(path: string, mounts: readonly string[], filesystem: RegExp):
 
 /** What is left until a cgroup's limit, in bytes; undefined without a limit. */
 function leftIn({ folder, limit, usage, cache }: MemoryCgroup): number | undefined {
-  const most = Number(textOf(join(folder, limit)) || Number.NaN)
+  const most = Number(textOrEmpty(join(folder, limit)) || Number.NaN)
   // `max` is no number; version 1 says the largest page-aligned one.
   if (!Number.isFinite(most) || most > Number.MAX_SAFE_INTEGER) return undefined
-  const used = Number(textOf(join(folder, usage)))
-  const given = new RegExp(`^${cache} (\\d+)$`, 'm').exec(textOf(join(folder, 'memory.stat')))?.[1]
+  const used = Number(textOrEmpty(join(folder, usage)))
+  const given = new RegExp(`^${cache} (\\d+)$`, 'm').exec(textOrEmpty(join(folder, 'memory.stat')))?.[1]
   return Math.max(0, most - used + Number(given ?? 0))
 }
 
 function kibOf(meminfo: string, name: string): number | undefined {
   const kib = new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(meminfo)?.[1]
   return kib === undefined ? undefined : Number(kib) * 1024
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
 }

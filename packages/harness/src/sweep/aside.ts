@@ -1,7 +1,8 @@
-import { readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { currentOwner, formatOwner, isGone, parseOwner } from '../owner.ts'
+import { namesOrNone } from '../read-or-empty.ts'
 
 /**
  * The folder of what a box's engine puts aside while it runs: QEMU makes a file there for each disk that takes writes, and
@@ -14,18 +15,10 @@ export function asideFolder(root: string, id: string): string {
 /** Removes the folders of owners that are gone. Best effort: what cannot be removed now is for the next sweep. */
 export async function sweepAside(root: string): Promise<void> {
   const folder = join(root, 'boxes')
-  for (const name of namesIn(folder)) {
+  for (const name of namesOrNone(folder)) {
     const path = join(folder, name)
     const owner = parseOwner(name.slice(name.indexOf('-') + 1))
     if (owner && isGone(owner, ageMs(path))) await rm(path, { recursive: true, force: true }).catch(() => {})
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
   }
 }
 

@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { pidNamespace, processStat } from '../owner.ts'
+import { pidNamespace } from '../owner.ts'
+import { isDead, visiblePids, visibleStat } from '../proc.ts'
+import { namesOrNone, textOrEmpty } from '../read-or-empty.ts'
 
 /** A process whose command line says that it is the engine of a box. Not proved by that alone. */
 export interface Candidate {
@@ -13,22 +15,22 @@ export interface Candidate {
 
 /** All processes with `-name boxlab-ID` on their command line that can be seen from here. */
 export function engineCandidates(): Candidate[] {
-  return pids().flatMap((pid) => {
+  return visiblePids().flatMap((pid) => {
     const argv = argumentsOf(pid)
     const at = argv.findIndex((word, index) => argv[index - 1] === '-name' && word.startsWith('boxlab-'))
     if (at < 0) return []
-    const stat = statOf(pid)
-    if (stat === undefined || stat.state === 'Z' || stat.state === 'X') return []
+    const stat = visibleStat(pid)
+    if (stat === undefined || isDead(stat)) return []
     return [{ pid, startTicks: stat.startTicks, boxId: (argv[at] ?? '').slice('boxlab-'.length), argv }]
   })
 }
 
 /** Whether a process was started by another one, directly or through a few between them. */
 export function descendsFrom(pid: number, ancestor: number): boolean {
-  let parent = statOf(pid)?.parent
+  let parent = visibleStat(pid)?.parent
   for (let steps = 0; parent !== undefined && parent > 0 && steps < 16; steps += 1) {
     if (parent === ancestor) return true
-    parent = statOf(parent)?.parent
+    parent = visibleStat(parent)?.parent
   }
   return false
 }
@@ -45,7 +47,7 @@ export interface Writers {
 /** Looks through the open files of all processes, once. A file that is opened later is not among them. */
 export function recordWriters(): Writers {
   const writers = new Map<string, number>()
-  for (const pid of pids()) for (const file of writtenBy(pid)) writers.set(file, pid)
+  for (const pid of visiblePids()) for (const file of writtenBy(pid)) writers.set(file, pid)
   return {
     of(marks) {
       const file = statSync(marks, { throwIfNoEntry: false })
@@ -65,7 +67,7 @@ function seesWritersOf({ uid }: { readonly uid: number }): boolean {
 
 function writtenBy(pid: number): string[] {
   const folder = `/proc/${pid}/fd`
-  return namesIn(folder).flatMap((fd) => {
+  return namesOrNone(folder).flatMap((fd) => {
     try {
       // By name first: a stat of a descriptor on a dead network file system would hang.
       if (!readlinkSync(join(folder, fd)).endsWith('/marks.jsonl') || !opensForWriting(pid, fd)) return []
@@ -87,32 +89,6 @@ function opensForWriting(pid: number, fd: string): boolean {
   return (Number.parseInt(flags, 8) & 0o3) !== 0
 }
 
-function pids(): number[] {
-  return namesIn('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-}
-
 function argumentsOf(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)
-  } catch {
-    return []
-  }
-}
-
-function statOf(pid: number): ReturnType<typeof processStat> {
-  try {
-    return processStat(pid)
-  } catch {
-    return undefined
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
+  return textOrEmpty(`/proc/${pid}/cmdline`).split('\0').slice(1, -1)
 }

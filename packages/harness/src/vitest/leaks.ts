@@ -1,7 +1,9 @@
-import { type Dirent, readdirSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { BootedBy } from '../booted-by.ts'
+import { visiblePids } from '../proc.ts'
+import { namesOrNone } from '../read-or-empty.ts'
 import { type BootFile, readBootFile } from '../sweep/boot-file.ts'
 import { judgeRecords } from '../sweep/judge.ts'
 import { enginesOf } from '../sweep/list-boxes.ts'
@@ -37,7 +39,7 @@ export function leaksOf(file: string): Leak[] {
     const left = [
       ...engines.map(({ pid }) => `engine process ${pid}`),
       `record without an end ${record}`,
-      ...namesIn(record, (entry) => entry.isSocket()).map((path) => `socket ${path}`),
+      ...socketsIn(record).map((path) => `socket ${path}`),
       ...engines.flatMap(({ pid }) => sharedMemoryOf(pid)).map((path) => `guest memory ${path}`),
     ]
     return { id, record, bootedBy, left }
@@ -68,8 +70,7 @@ export function leakLines({ id, bootedBy: { test }, left }: Leak): string[] {
 }
 
 function ownProcesses(): number[] {
-  const pids = namesIn('/proc', ({ name }) => /^\d+$/.test(name)).map((path) => Number(path.slice('/proc/'.length)))
-  return [process.pid, ...pids.filter((pid) => descendsFrom(pid, process.pid))]
+  return [process.pid, ...visiblePids().filter((pid) => descendsFrom(pid, process.pid))]
 }
 
 function recordsWrittenBy(pid: number): string[] {
@@ -82,18 +83,18 @@ function sharedMemoryOf(pid: number): string[] {
 }
 
 function linksIn(folder: string): string[] {
-  return namesIn(folder, () => true).flatMap((path) => {
+  return namesOrNone(folder).flatMap((name) => {
     try {
-      return [readlinkSync(path)]
+      return [readlinkSync(join(folder, name))]
     } catch {
       return []
     }
   })
 }
 
-function namesIn(folder: string, is: (entry: Dirent) => boolean): string[] {
+function socketsIn(folder: string): string[] {
   try {
-    const entries = readdirSync(folder, { withFileTypes: true }).filter(is)
+    const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isSocket())
     return entries.map(({ name }) => join(folder, name))
   } catch {
     return []

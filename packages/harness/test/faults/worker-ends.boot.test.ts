@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
+import { textOrEmpty } from '../../src/read-or-empty.ts'
 import { firmwareBox, ownHome } from '../fixtures/own-home.ts'
 import { ownEngines } from '../fixtures/processes.ts'
 
@@ -18,14 +19,6 @@ function recordOf(known: ReadonlySet<string>): string | undefined {
   }
 }
 
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
 const knownRecords = new Set<string>()
 
 test.for(['folder-ready', 'plan-ready', 'spawn', 'engine-main', 'qmp-ready', 'vm-start', 'ready'])(
@@ -37,7 +30,7 @@ test.for(['folder-ready', 'plan-ready', 'spawn', 'engine-main', 'qmp-ready', 'vm
     })
     onTestFinished(async () => void (await worker.terminate()))
     const endMs = performance.now() + 15_000
-    while (!textOf(join(recordOf(knownRecords) ?? '', 'marks.jsonl')).includes(`"mark":"${mark}"`)) {
+    while (!textOrEmpty(join(recordOf(knownRecords) ?? '', 'marks.jsonl')).includes(`"mark":"${mark}"`)) {
       if (performance.now() > endMs) throw new Error(`the box did not reach ${mark}`)
       await sleep(1)
     }
@@ -49,7 +42,9 @@ test.for(['folder-ready', 'plan-ready', 'spawn', 'engine-main', 'qmp-ready', 'vm
     const record = recordOf(knownRecords) ?? ''
     knownRecords.add(record.slice(record.lastIndexOf('/') + 1))
     await expect
-      .poll(() => (JSON.parse(textOf(join(record, 'boot.json'))) as { outcome: string }).outcome, { timeout: 1000 })
+      .poll(() => (JSON.parse(textOrEmpty(join(record, 'boot.json'))) as { outcome: string }).outcome, {
+        timeout: 1000,
+      })
       .toBe('killed')
   },
 )

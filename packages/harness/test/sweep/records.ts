@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, ut
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { processStat } from '../../src/owner.ts'
+import { processStat } from '../../src/proc.ts'
 
 /** An empty state root; removed when the test ends. */
 export function emptyRoot(): string {

@@ -4,7 +4,7 @@ import { closeSync, cpSync, existsSync, openSync, readdirSync, readFileSync, wri
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { processStat } from '../../src/owner.ts'
+import { processStat } from '../../src/proc.ts'
 import { listBoxes, sweep } from '../../src/sweep/index.ts'
 import {
   beginRecord,

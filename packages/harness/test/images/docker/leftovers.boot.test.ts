@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { container, sweepEngine } from '../../../src/images/docker/index.ts'
-import { currentOwner, formatOwner, processStat } from '../../../src/owner.ts'
+import { currentOwner, formatOwner } from '../../../src/owner.ts'
+import { processStat } from '../../../src/proc.ts'
 import { runBoxlab } from '../../cli/run-boxlab.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { baseArchive } from './base-image.ts'
