@@ -4,7 +4,7 @@ import { printable } from '../tar/read-tar.ts'
 import { type DirectoryNode, type TreeNode, walkTree } from '../tree/node.ts'
 import { type Spool, SPOOL_BLOCK_BYTES } from '../tree/spool.ts'
 import { FILE_TYPE_BITS } from './file-types.ts'
-import { ImageWriter } from './image-writer.ts'
+import { BufferedFile } from '../buffered-file.ts'
 
 /** How an initramfs is written. */
 export interface WriteInitramfsOptions {
@@ -33,7 +33,7 @@ export async function writeInitramfs(
     if (known) names.set(node, { inode: known.inode, links: known.links + 1, left: known.left + 1 })
     else names.set(node, { inode: names.size + 1, links: node.kind === 'directory' ? 2 : 1, left: 1 })
   }
-  const writer = await ImageWriter.create(path)
+  const writer = await BufferedFile.create(path, 'Writing the image')
   try {
     for (const { path: place, node } of walkTree(root)) {
       options.signal?.throwIfAborted()
@@ -69,7 +69,7 @@ export async function writeInitramfs(
   }
 }
 
-async function writeContent(writer: ImageWriter, node: TreeNode & { kind: 'file' }, spool: Spool): Promise<void> {
+async function writeContent(writer: BufferedFile, node: TreeNode & { kind: 'file' }, spool: Spool): Promise<void> {
   const start = writer.position
   const end = start + node.content.size
   const zerosTo = async (position: number): Promise<void> => {

@@ -1,12 +1,10 @@
 import { createHash, type Hash } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
-import { isNoSpace, noSpace } from '../errors.ts'
+import { BufferedFile } from '../buffered-file.ts'
 import type { Piece } from '../tar/read-tar.ts'
 import type { BlockRun, Content } from './node.ts'
 
 export const SPOOL_BLOCK_BYTES = 4096
 const ZEROS = Buffer.alloc(SPOOL_BLOCK_BYTES)
-const BUFFER_BYTES = 1 << 20
 const START_BYTES = 64
 
 /**
@@ -14,42 +12,31 @@ const START_BYTES = 64
  * once, as a stream; and an image can be laid out in an order of its own, since that needs all sizes first.
  */
 export class Spool {
-  readonly #file: FileHandle
-  readonly #pending: Buffer = Buffer.allocUnsafe(BUFFER_BYTES)
-  #pendingBytes = 0
-  #writtenBytes = 0
+  readonly #file: BufferedFile
 
-  private constructor(file: FileHandle) {
+  private constructor(file: BufferedFile) {
     this.#file = file
   }
 
   static async create(path: string): Promise<Spool> {
-    return new Spool(await open(path, 'wx+', 0o600))
+    return new Spool(await BufferedFile.create(path, 'Unpacking the image'))
   }
 
   /** Bytes that are kept. */
   get bytes(): number {
-    return this.#writtenBytes + this.#pendingBytes
+    return this.#file.position
   }
 
   /** Keeps a file of `size` bytes. Fails with ERR_IMAGE_SPACE, or with what the pieces fail with. */
   async add(pieces: AsyncIterable<Piece>, size: number): Promise<Content> {
-    const adding = new Adding((block) => this.#append(block))
+    const adding = new Adding((blocks) => this.#append(blocks))
     for await (const { offset, bytes } of pieces) await adding.take(offset, bytes)
     return adding.finish(size)
   }
 
   /** The blocks of a run, in chunks of at most 1 MiB. A chunk is valid until the next is asked for. */
-  async *read(run: BlockRun): AsyncGenerator<Buffer> {
-    await this.#flush()
-    const end = (run.spoolBlock + run.count) * SPOOL_BLOCK_BYTES
-    const buffer = Buffer.allocUnsafe(Math.min(BUFFER_BYTES, run.count * SPOOL_BLOCK_BYTES))
-    for (let at = run.spoolBlock * SPOOL_BLOCK_BYTES; at < end;) {
-      const { bytesRead } = await this.#file.read(buffer, 0, Math.min(buffer.length, end - at), at)
-      if (bytesRead === 0) throw new Error('the spool is shorter than what was put into it')
-      yield buffer.subarray(0, bytesRead)
-      at += bytesRead
-    }
+  read({ spoolBlock, count }: BlockRun): AsyncGenerator<Buffer> {
+    return this.#file.read(spoolBlock * SPOOL_BLOCK_BYTES, (spoolBlock + count) * SPOOL_BLOCK_BYTES)
   }
 
   async close(): Promise<void> {
@@ -59,26 +46,8 @@ export class Spool {
   /** Gives the number of the first block. */
   async #append(blocks: Buffer): Promise<number> {
     const number = this.bytes / SPOOL_BLOCK_BYTES
-    for (let at = 0; at < blocks.length;) {
-      if (this.#pendingBytes === BUFFER_BYTES) await this.#flush()
-      const copied = blocks.copy(this.#pending, this.#pendingBytes, at)
-      this.#pendingBytes += copied
-      at += copied
-    }
+    await this.#file.write(blocks)
     return number
-  }
-
-  async #flush(): Promise<void> {
-    for (let at = 0; at < this.#pendingBytes;) {
-      try {
-        const { bytesWritten } = await this.#file.write(this.#pending, at, this.#pendingBytes - at, this.#writtenBytes)
-        at += bytesWritten
-        this.#writtenBytes += bytesWritten
-      } catch (error) {
-        throw isNoSpace(error) ? noSpace('Unpacking the image', error) : error
-      }
-    }
-    this.#pendingBytes = 0
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DirectoryNode } from '../../tree/node.ts'
 import type { Spool } from '../../tree/spool.ts'
-import { ImageWriter } from '../image-writer.ts'
+import { BufferedFile } from '../../buffered-file.ts'
 import { directoryBlocks } from './directory.ts'
 import { type ExtentTree, extentTree } from './extents.ts'
 import { BLOCK_BYTES, type Geometry, geometryFor, INODE_BYTES } from './geometry.ts'
@@ -37,7 +37,7 @@ export async function writeExt4(path: string, root: DirectoryNode, spool: Spool,
     freeBlocks: (freeMib << 20) / BLOCK_BYTES,
     freeInodes: freeMib * FREE_INODES_PER_MIB,
   })
-  const writer = await ImageWriter.create(path)
+  const writer = await BufferedFile.create(path, 'Writing the image')
   try {
     await writeMetadata(writer, geometry, plan, options.digest)
     await writer.skipTo(geometry.firstData * BLOCK_BYTES)
@@ -53,7 +53,7 @@ export async function writeExt4(path: string, root: DirectoryNode, spool: Spool,
   }
 }
 
-async function writeMetadata(writer: ImageWriter, geometry: Geometry, plan: TreePlan, digest: string): Promise<void> {
+async function writeMetadata(writer: BufferedFile, geometry: Geometry, plan: TreePlan, digest: string): Promise<void> {
   await writer.skipTo(1024)
   await writer.write(superblock(geometry, { uuid: uuidFrom(`uuid ${digest}`), hashSeed: uuidFrom(`seed ${digest}`) }))
   await writer.skipTo(BLOCK_BYTES)
@@ -75,7 +75,7 @@ async function writeMetadata(writer: ImageWriter, geometry: Geometry, plan: Tree
 
 /** The blocks of one inode, in the order that the plan gave them. */
 async function writeBlocks(
-  writer: ImageWriter,
+  writer: BufferedFile,
   geometry: Geometry,
   plan: TreePlan,
   inode: PlannedInode,

@@ -1,21 +1,24 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { isNoSpace, noSpace } from '../errors.ts'
+import { isNoSpace, noSpace } from './errors.ts'
 
 const BUFFER_BYTES = 1 << 20
 
-/** Writes a file from front to back in large pieces; zeros that are skipped become holes. */
-export class ImageWriter {
+/** A new file that is written from front to back in large pieces, and can be read meanwhile. */
+export class BufferedFile {
   readonly #file: FileHandle
+  readonly #doing: string
   readonly #buffer: Buffer = Buffer.allocUnsafe(BUFFER_BYTES)
   #buffered = 0
   #written = 0
 
-  private constructor(file: FileHandle) {
+  private constructor(file: FileHandle, doing: string) {
     this.#file = file
+    this.#doing = doing
   }
 
-  static async create(path: string): Promise<ImageWriter> {
-    return new ImageWriter(await open(path, 'wx', 0o600))
+  /** `doing` begins the error of a full disk, such as `Writing the image`. */
+  static async create(path: string, doing: string): Promise<BufferedFile> {
+    return new BufferedFile(await open(path, 'wx+', 0o600), doing)
   }
 
   /** Where the next byte goes. */
@@ -41,6 +44,18 @@ export class ImageWriter {
     this.#written = position
   }
 
+  /** What was written between two positions, in chunks of at most 1 MiB. A chunk is valid until the next is asked for. */
+  async *read(from: number, end: number): AsyncGenerator<Buffer> {
+    await this.#flush()
+    const buffer = Buffer.allocUnsafe(Math.min(BUFFER_BYTES, end - from))
+    for (let at = from; at < end;) {
+      const { bytesRead } = await this.#file.read(buffer, 0, Math.min(buffer.length, end - at), at)
+      if (bytesRead === 0) throw new Error('the file is shorter than what was put into it')
+      yield buffer.subarray(0, bytesRead)
+      at += bytesRead
+    }
+  }
+
   /** Ends the file at the position. */
   async finish(): Promise<void> {
     await this.#flush()
@@ -59,7 +74,7 @@ export class ImageWriter {
         this.#written += bytesWritten
       }
     } catch (error) {
-      throw isNoSpace(error) ? noSpace('Writing the image', error) : error
+      throw isNoSpace(error) ? noSpace(this.#doing, error) : error
     }
     this.#buffered = 0
   }
