@@ -65,7 +65,7 @@ async function sweepRoot(root: string, flags: SweepFlags): Promise<0 | 1> {
   const text = isNothing ? `nothing to sweep in ${join(root, 'records')}\n` : renderSweep(report)
   // The boxes first: an engine that does not answer keeps nobody from ending them.
   if (!json) process.stdout.write(text)
-  const engine = withEngine ? await sweepEngine(undefined, undefined, { dryRun }) : undefined
+  const engine = withEngine ? await sweepEngine({ dryRun }) : undefined
   if (json) {
     const whole = { format: 'boxlab-sweep', version: 1, root, ...report, ...(engine && { engine }) }
     process.stdout.write(`${JSON.stringify(whole, null, 2)}\n`)

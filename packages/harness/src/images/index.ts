@@ -55,6 +55,7 @@ export {
   dockerfile,
   type DockerfileOptions,
   type EngineSweep,
+  type EngineSweepOptions,
   hostAddress,
   type HostAddress,
   type PublishedPorts,

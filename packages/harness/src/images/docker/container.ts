@@ -35,7 +35,7 @@ export function container(image: string, options: ContainerOptions = {}): ImageS
         name,
         inputs: { container: id },
         async fill(tree, folder, report) {
-          await sweepEngine(engine, signal)
+          await sweepEngine({ engine, signal })
           report('fetch')
           const onBytes = (doneBytes: number): void => report('fetch', { doneBytes })
           const saved = await saveImage(engine, id, {

@@ -57,7 +57,7 @@ export function dockerfile(dir: string, options: DockerfileOptions = {}): ImageS
         name,
         ...(plan.outside === undefined && { inputs }),
         async fill(tree, work, report) {
-          await sweepEngine(engine, signal)
+          await sweepEngine({ engine, signal })
           const saved = await build({ engine, name, folder, text, plan, content, options, work, report, signal })
           const after = await readContext(folder, signal)
           if (after.digest !== content.digest) {

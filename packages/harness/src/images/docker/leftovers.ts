@@ -13,6 +13,15 @@ export interface EngineSweep {
   readonly images: number
 }
 
+/** How an engine is swept. */
+export interface EngineSweepOptions {
+  /** Default: the one that testcontainers finds. */
+  readonly engine?: Engine
+  readonly signal?: AbortSignal | undefined
+  /** Removes nothing, and counts what would be removed. Default false. */
+  readonly dryRun?: boolean
+}
+
 interface EngineObject {
   readonly kind: 'containers' | 'images'
   readonly id: string
@@ -77,21 +86,22 @@ async function removeBuild(engine: Engine, build: string, quietLooks: number): P
 /**
  * Removes what killed builds left in an engine: containers and images with our labels whose owner is gone. Others' are never
  * touched. An owner that cannot be looked up from here, on another machine or before its restart, counts as gone after an
- * hour. With `dryRun` nothing is removed, only counted. Fails with ERR_IMAGE_TOOL_MISSING where no engine answers.
+ * hour. Fails with ERR_IMAGE_TOOL_MISSING where no engine answers.
  */
-export async function sweepEngine(
-  engine?: Engine,
-  signal?: AbortSignal,
-  { dryRun = false }: { readonly dryRun?: boolean } = {},
-): Promise<EngineSweep> {
-  const used = engine ?? (await connectEngine(signal))
-  if (dryRun) return counted((await labelled(used, OWNER_LABEL, signal)).filter(isLeftover))
+export async function sweepEngine({
+  signal,
+  dryRun = false,
+  ...options
+}: EngineSweepOptions = {}): Promise<EngineSweep> {
+  const engine = options.engine ?? (await connectEngine(signal))
+  const look = async (): Promise<EngineObject[]> => (await labelled(engine, OWNER_LABEL, signal)).filter(isLeftover)
+  if (dryRun) return counted(await look())
   const removed: EngineObject[] = []
   // The engine may just be ending a step of a build whose process was killed: so until there is nothing more.
   for (let looks = 0; looks < SWEEP_LOOKS; looks++) {
-    const leftovers = (await labelled(used, OWNER_LABEL, signal)).filter(isLeftover)
+    const leftovers = await look()
     if (leftovers.length === 0) break
-    removed.push(...(await remove(used, leftovers, signal)))
+    removed.push(...(await remove(engine, leftovers, signal)))
     await sleep(PAUSE_MS, undefined, { signal })
   }
   return counted(removed)
