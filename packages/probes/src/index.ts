@@ -36,6 +36,7 @@ export { type BootReading, readBoot, RECORD_VERSION } from './timeline/read-boot
 export type { BootRecord, ClockSample, HostFacts, MarkLine, Outcome } from './timeline/record.ts'
 export { type RecordFiles, timelineOfRecord } from './timeline/record-timeline.ts'
 export { renderStageTable, type RenderOptions } from './timeline/render.ts'
+export { includesKind } from './timeline/stages.ts'
 export type {
   AbsentStage,
   BoxFacts,

@@ -1,15 +1,8 @@
-import type { MarkLine, ReachedMark } from '@boxlab/native'
-import { type BootKind, type StageDefinition, STAGES } from '@boxlab/probes'
+import type { BoxErrorDetails, MarkLine } from '@boxlab/native'
+import { type BootKind, includesKind, type StageDefinition, STAGES } from '@boxlab/probes'
 
 /** How far a boot came, as the details of an error have it. */
-export interface Reached {
-  readonly stage?: string
-  readonly stageMs?: number
-  readonly lastMark?: string
-  readonly sinceMs?: number
-  readonly lastMarks?: readonly ReachedMark[]
-  readonly failedMs?: number
-}
+export type Reached = Pick<BoxErrorDetails, 'stage' | 'stageMs' | 'lastMark' | 'sinceMs' | 'lastMarks' | 'failedMs'>
 
 /** Marks of an error's message: the whole way is in the record. */
 const shownMarks = 6
@@ -45,7 +38,7 @@ function openStage(
   let open: { id: string; fromNs: number } | undefined
   for (const [index, stage] of STAGES.entries()) {
     const fromNs = times.get(stage.from)
-    if (fromNs === undefined || stage.id === 'ready' || stage.onRequest || !isPart(stage, kind)) continue
+    if (fromNs === undefined || stage.id === 'ready' || stage.onRequest || !includesKind(stage.boots, kind)) continue
     if (hasEnded(stage, index, times)) continue
     if (open === undefined || fromNs > open.fromNs) open = { id: stage.id, fromNs }
   }
@@ -59,8 +52,4 @@ function hasEnded(stage: StageDefinition, index: number, times: ReadonlyMap<stri
   if (agent && index <= STAGES.findIndex(({ id }) => id === 'kernel')) return true
   if (stage.elseTo !== undefined && times.has(stage.elseTo.mark) && !times.has('switch-root')) return true
   return STAGES.slice(index + 1).some((later) => !later.parallel && times.has(later.from))
-}
-
-function isPart({ boots }: StageDefinition, kind: BootKind | undefined): boolean {
-  return kind === undefined ? boots.some((boot) => boot !== 'restored') : boots.includes(kind)
 }

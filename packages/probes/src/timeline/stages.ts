@@ -64,7 +64,7 @@ function isPart({ boots, onRequest = false }: StageDefinition, intent: BootInten
 }
 
 /** A boot of unknown kind may be of any kind but `restored`, which its marks would prove. */
-function includesKind(boots: readonly BootKind[], kind: BootKind | undefined): boolean {
+export function includesKind(boots: readonly BootKind[], kind: BootKind | undefined): boolean {
   return kind === undefined ? boots.some((boot) => boot !== 'restored') : boots.includes(kind)
 }
 

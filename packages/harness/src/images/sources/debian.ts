@@ -43,7 +43,6 @@ export function debian(options: DebianOptions): ImageSource {
     async resolve(context) {
       check(suite, packages)
       const { signal } = context
-      const whenMissing = { whenMissing: WHEN_MISSING, ...(signal && { signal }) }
       const tool = await toolDigest('mmdebstrap', WHEN_MISSING)
       const customize = [options.customize ?? []].flat()
       const mirror = [options.mirror ?? []].flat()
@@ -72,7 +71,8 @@ export function debian(options: DebianOptions): ImageSource {
           ]
           let sourceBytes = 0
           const chunks = pipeTool('mmdebstrap', args, {
-            ...whenMissing,
+            whenMissing: WHEN_MISSING,
+            ...(signal && { signal }),
             env: { TMPDIR: temporary },
             ownProcesses: isRoot,
             onLine: (line) => {
