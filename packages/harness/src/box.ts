@@ -282,7 +282,7 @@ export class Box implements AsyncDisposable {
    */
   async waitFor(
     strategy: WaitStrategy,
-    { timeoutMs = 60_000, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+    { timeoutMs = 60_000, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal | undefined } = {},
   ): Promise<MarkLine> {
     const problem = strategyProblem(strategy)
     if (problem !== undefined) throw new BoxError('ERR_BOX_OPTIONS', problem)

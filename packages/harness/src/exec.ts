@@ -6,7 +6,7 @@ import type { BoxOptions } from './options.ts'
 /** How to run a command. */
 export interface ExecOptions {
   /** Kills the command's process group. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Kills the command's process group after this time, in milliseconds. Default: the box's `timeouts.execMs`. */
   readonly timeoutMs?: number
   /** Its standard input. Default: none (an end of file at once). */

@@ -66,7 +66,7 @@ export interface BoxOptions {
    */
   readonly waitFor?: WaitStrategy
   /** Kills the box at any time of its life. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Shown in messages and in the record. */
   readonly name?: string
   /** The QEMU program. Default `qemu-system-x86_64` from PATH. */

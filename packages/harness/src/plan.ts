@@ -11,6 +11,7 @@ import { chooseAccelerator } from './preflight/accelerator.ts'
 import { hostPreflight, kvmDevice } from './preflight/kvm.ts'
 import { imageRoot } from './stage0/image-root.ts'
 import { unitFiles } from './stage0/unit-files.ts'
+import { unlessAborted } from './unless-aborted.ts'
 import { nativeMark } from './wait/index.ts'
 
 /** A plan with what the user should know of how it came about. */
@@ -132,7 +133,7 @@ async function firmwareSource(
   const files: [string, string][] = (options.disks ?? []).map((disk, index) => [`disk:disk${index}`, disk.path])
   if (options.firmware) files.push(['firmware', options.firmware])
   const digests = await Promise.all(
-    files.map(async ([name, path]) => [name, await orAborted(fileSha256(path), path, signal)] as const),
+    files.map(async ([name, path]) => [name, await readUnlessAborted(path, signal)] as const),
   )
   const source = {
     boot: { kind: 'firmware' },
@@ -143,7 +144,7 @@ async function firmwareSource(
   } as const
   if (!options.image) return source
   machine.mark('image-begin')
-  const image = await options.image.resolve({ cacheRoot, progress: slowProgress(), ...(signal && { signal }) })
+  const image = await options.image.resolve({ cacheRoot, progress: slowProgress(), signal })
   machine.mark('image-ready')
   const { format, path, digest } = image
   if (format !== 'raw' && format !== 'qcow2') {
@@ -167,7 +168,7 @@ async function directSource(
   accel: 'kvm' | 'tcg',
   signal?: AbortSignal,
 ): Promise<Source> {
-  const context = { cacheRoot, progress: slowProgress(), ...(signal && { signal }) }
+  const context = { cacheRoot, progress: slowProgress(), signal }
   machine.mark('image-begin')
   const source =
     typeof options.kernel === 'string' ? kernelFile(resolve(options.kernel)) : (options.kernel ?? debianKernel())
@@ -227,14 +228,7 @@ export function commandLine(
 }
 
 /** A large disk takes a while to read; nobody waits for that who does not want the box any more. */
-async function orAborted<T>(work: Promise<T>, path: string, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
-  const aborted = new Promise<never>((_, reject) => {
-    const abort = (): void => {
-      reject(new ImageError('ERR_IMAGE_ABORTED', `Reading ${path} was aborted`, signal.reason))
-    }
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
-  })
-  return Promise.race([work, aborted])
+function readUnlessAborted(path: string, signal: AbortSignal | undefined): Promise<string> {
+  const aborted = (): ImageError => new ImageError('ERR_IMAGE_ABORTED', `Reading ${path} was aborted`, signal?.reason)
+  return unlessAborted(fileSha256(path), signal, aborted)
 }

@@ -25,9 +25,7 @@ export async function findPackage(name: string, signal?: AbortSignal): Promise<A
   const args = ['show', '--no-all-versions', name]
   let text: string
   try {
-    text = (await runCommand('apt-cache', args, { whenMissing: NOT_DEBIAN, ...(signal && { signal }) })).toString(
-      'utf8',
-    )
+    text = (await runCommand('apt-cache', args, { whenMissing: NOT_DEBIAN, signal })).toString('utf8')
   } catch (error) {
     if (!(error instanceof ImageError) || error.code !== 'ERR_IMAGE_COMMAND') throw error
     throw await unknownPackage(name, error)
@@ -57,7 +55,7 @@ export async function downloadPackages(
       cwd: dir,
       timeoutMs: 900_000,
       whenMissing: NOT_DEBIAN,
-      ...(signal && { signal }),
+      signal,
     })
   } catch (error) {
     if (!(error instanceof ImageError) || error.code !== 'ERR_IMAGE_COMMAND') throw error
@@ -73,7 +71,7 @@ export async function downloadPackages(
 /** Unpacks a package's files below `dir`, without installing it; needs no root. */
 export async function unpackPackage(file: string, dir: string, signal?: AbortSignal): Promise<void> {
   const whenMissing = 'install the package dpkg'
-  await runCommand('dpkg-deb', ['--extract', file, dir], { timeoutMs: 300_000, whenMissing, ...(signal && { signal }) })
+  await runCommand('dpkg-deb', ['--extract', file, dir], { timeoutMs: 300_000, whenMissing, signal })
 }
 
 async function unknownPackage(name: string, cause?: unknown): Promise<ImageError> {

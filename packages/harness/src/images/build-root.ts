@@ -53,7 +53,7 @@ const LOCK_TIMEOUT_MS = 1_800_000
 export async function buildRoot(context: ImageContext, job: RootJob): Promise<RootImage> {
   const { signal } = context
   throwIfAborted(signal, `Making ${job.name}`)
-  const lock = { timeoutMs: LOCK_TIMEOUT_MS, ...(signal && { signal }) }
+  const lock = { timeoutMs: LOCK_TIMEOUT_MS, signal }
   const inputs: CacheInput = { form: SOURCE_FORM, source: job.inputs ?? null }
   const format = job.format ?? 'ext4'
   const target = { format, freeMib: job.freeMib ?? 0, tools: format === 'erofs' ? await erofsMakerDigest() : null }
@@ -125,7 +125,7 @@ async function makeRoot(
         report('rename')
       }
       const inputs = rootInputs(memory.digest, target)
-      const lock = { timeoutMs: LOCK_TIMEOUT_MS, ...(signal && { signal }) }
+      const lock = { timeoutMs: LOCK_TIMEOUT_MS, signal }
       const entry = await cachedEntry(cacheRoot, ROOT_KIND, inputs, make, lock)
       return { memory, image: rootImage(memory, await readImage(entry.dir), target.format, !entry.made) }
     } finally {

@@ -40,7 +40,7 @@ export async function findBusybox(path: string | null | undefined): Promise<Foun
 
 /** Where busybox says its applets belong, such as `usr/bin/env`; sorted, itself left out. Fails with ERR_IMAGE_COMMAND. */
 export async function listApplets(busybox: Busybox, signal?: AbortSignal): Promise<string[]> {
-  const output = await runCommand(busybox.path, ['--list-full'], { whenMissing: REMEDY, ...(signal && { signal }) })
+  const output = await runCommand(busybox.path, ['--list-full'], { whenMissing: REMEDY, signal })
   const paths = output.toString('utf8').split('\n')
   // `linuxrc` has no folder: it is for an old kind of initial RAM disk.
   return paths.filter((path) => /^(usr\/)?s?bin\/[^/]+$/.test(path) && path !== 'bin/busybox').toSorted()

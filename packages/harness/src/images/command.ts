@@ -4,7 +4,7 @@ import { ImageError, systemCode } from './errors.ts'
 /** How one tool is run. */
 export interface CommandOptions {
   readonly cwd?: string
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** The tool is killed after this long. Default 60 000. */
   readonly timeoutMs?: number
   /** The sentence's end when the tool is not there: where to get it, or what to do instead. */

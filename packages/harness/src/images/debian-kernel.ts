@@ -48,20 +48,14 @@ export function debianKernel(options: DebianKernelOptions = {}): KernelSource {
 }
 
 async function fetchKernel(asked: string, context: KernelContext): Promise<Kernel> {
-  const packages = await findKernelPackages(asked, context.signal)
+  const { cacheRoot, signal } = context
+  const packages = await findKernelPackages(asked, signal)
   const inputs: CacheInput = {
     form: FORM,
     packages: packages.map(({ name, version, sha256 }) => ({ name, version, sha256 })),
   }
-  const signal = context.signal && { signal: context.signal }
-  const entry = await cachedEntry(
-    context.cacheRoot,
-    KIND,
-    inputs,
-    (dir) => unpackKernel(packages, dir, context.signal),
-    signal,
-  )
-  await remember(context.cacheRoot, asked, entry)
+  const entry = await cachedEntry(cacheRoot, KIND, inputs, (dir) => unpackKernel(packages, dir, signal), { signal })
+  await remember(cacheRoot, asked, entry)
   return readEntry(entry.dir, entry.key)
 }
 

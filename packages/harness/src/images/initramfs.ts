@@ -34,7 +34,7 @@ export interface BareInitramfsOptions {
   readonly stage0?: Stage0
   /** The root that holds `images/`. */
   readonly cacheRoot: string
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** One thing inside, for fingerprints: `agent`, `busybox`, `module:virtio_pci`, `file:/etc/hosts`. */
@@ -114,7 +114,7 @@ export async function bareInitramfs(options: BareInitramfsOptions): Promise<Bare
     const description = await writeArchive(join(dir, ARCHIVE_FILE), contents, final, signal)
     await writeFile(join(dir, DESCRIPTION_FILE), JSON.stringify(description, null, 2) + '\n')
   }
-  const entry = await cachedEntry(options.cacheRoot, 'initramfs', inputs, make, signal && { signal })
+  const entry = await cachedEntry(options.cacheRoot, 'initramfs', inputs, make, { signal })
   const description = JSON.parse(await readFile(join(entry.dir, DESCRIPTION_FILE), 'utf8')) as Description
   return { ...description, path: join(entry.dir, ARCHIVE_FILE), made: entry.made }
 }
@@ -140,7 +140,7 @@ async function plannedModules(options: BareInitramfsOptions, requests: readonly 
   const { modulesDir, version } = options.kernel
   const { signal } = options
   if (modulesDir !== undefined) {
-    return planModules(modulesDir, requests, { ...(version && { release: version }), ...(signal && { signal }) })
+    return planModules(modulesDir, requests, { ...(version && { release: version }), signal })
   }
   // A kernel without a module folder has all it has built in. Only what the user asked for by name must be there.
   const asked = options.modules?.find((request) => typeof request === 'string' || !request.optional)

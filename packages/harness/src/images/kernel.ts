@@ -25,7 +25,7 @@ export interface Kernel {
 export interface KernelContext {
   /** The root that holds `images/`. */
   readonly cacheRoot: string
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Ask the package lists again although an answer is remembered. Default false. */
   readonly refresh?: boolean
 }

@@ -6,7 +6,7 @@ import { ImageError, systemCode, throwIfAborted } from './errors.ts'
 
 /** How long to wait for a lock, and who may end the wait early. */
 export interface LockOptions {
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Default 600 000: a kernel package on a slow line. */
   readonly timeoutMs?: number
 }

@@ -34,7 +34,7 @@ export async function readModule(path: string, signal?: AbortSignal): Promise<Bu
       const whenMissing = `${path} is compressed with it: install the package xz-utils`
       return await runCommand('xz', ['--decompress', '--stdout', '--', path], {
         whenMissing,
-        ...(signal && { signal }),
+        signal,
       })
     }
     const bytes = await readFile(path)

@@ -28,7 +28,7 @@ export interface ModulePlan {
 export interface ModulePlanOptions {
   /** The kernel's release: modules built for another are refused here, as the kernel would refuse them. */
   readonly release?: string
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /**

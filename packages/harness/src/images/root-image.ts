@@ -18,7 +18,7 @@ export interface ImageProgress {
 export interface ImageContext {
   /** The root that holds `images/`. */
   readonly cacheRoot: string
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   readonly progress?: (event: ImageProgress) => void
 }
 

@@ -9,7 +9,7 @@ import { ImageError, isNoSpace, noSpace, systemCode } from './errors.ts'
 export interface ToolOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** The tool is killed after this long. Default 1 800 000: a distribution over a slow line. */
   readonly timeoutMs?: number
   /** Fed to its standard input. */

@@ -51,7 +51,7 @@ export async function writeImage(
   const facts = treeFacts(root)
   const onBytes = (doneBytes: number, totalBytes = facts.contentBytes): void =>
     report('format', { doneBytes, totalBytes: Math.max(doneBytes, totalBytes) })
-  const options = { digest, onBytes, ...(signal && { signal }) }
+  const options = { digest, onBytes, signal }
   if (format === 'ext4') await writeExt4(path, root, spool, { ...options, freeMib })
   else if (format === 'erofs') await writeErofs(path, root, spool, options)
   else await writeInitramfs(path, root, spool, options)

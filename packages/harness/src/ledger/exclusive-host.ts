@@ -6,7 +6,7 @@ import { takeTurn, type TurnOptions } from './take-turn.ts'
 export interface ExclusiveOptions {
   /** Who wants it: shown to those who wait. */
   readonly label: string
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Bound of the wait, in milliseconds. Default one hour: other runs may be long. */
   readonly timeoutMs?: number
   /** See `TurnOptions`. */

@@ -21,7 +21,7 @@ const form = 1
  */
 export async function modulesDisk(
   { modulesDir, modulesDigest, version }: Pick<Kernel, 'modulesDir' | 'modulesDigest' | 'version'>,
-  { cacheRoot, signal }: { readonly cacheRoot: string; readonly signal?: AbortSignal },
+  { cacheRoot, signal }: { readonly cacheRoot: string; readonly signal?: AbortSignal | undefined },
 ): Promise<ModulesDisk | undefined> {
   if (modulesDir === undefined || modulesDigest === undefined || version === undefined) return undefined
   const cancel = signal && { signal }

@@ -83,7 +83,7 @@ export function packContext(
       yield input
     })(),
     whenMissing: 'install the package tar',
-    ...(signal && { signal }),
+    signal,
   })
 }
 

@@ -12,7 +12,7 @@ export interface BuildJob {
   readonly dockerfile: string
   readonly target?: string
   readonly buildArgs?: Readonly<Record<string, string>>
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** What the builder says, line by line. */
   readonly onLine: (line: string) => void
 }
@@ -45,7 +45,7 @@ export async function buildImage(engine: Engine, job: BuildJob): Promise<string>
   let lines: string[] = []
   let id: string | undefined
   try {
-    const call = { method: 'POST', path: '/build', query, input: context, ...(signal && { signal }) } as const
+    const call = { method: 'POST', path: '/build', query, input: context, signal } as const
     for await (const { stream, aux, error } of messages(await engine.stream(call))) {
       id = aux?.ID ?? id
       for (const line of plainLines(stream ?? '')) {

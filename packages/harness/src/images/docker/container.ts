@@ -42,7 +42,7 @@ export function container(image: string, options: ContainerOptions = {}): ImageS
             folder: join(folder, 'saved'),
             name,
             onBytes,
-            ...(signal && { signal }),
+            signal,
           })
           return addSaved(tree, saved, name, report, signal)
         },

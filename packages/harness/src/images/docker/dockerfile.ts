@@ -130,7 +130,6 @@ async function build({
   report,
   signal,
 }: Build): Promise<SavedImage> {
-  const cancel = signal && { signal }
   const made = labelledBuild(engine)
   let settled = false
   try {
@@ -146,12 +145,12 @@ async function build({
       ...(options.target !== undefined && { target: options.target }),
       ...(options.buildArgs && { buildArgs: options.buildArgs }),
       onLine: (detail) => report('fetch', { detail }),
-      ...cancel,
+      signal,
     })
     settled = true
     report('fetch', { detail: 'save' })
     const onBytes = (doneBytes: number): void => report('fetch', { doneBytes })
-    const saved = await saveImage(engine, id, { folder: join(work, 'saved'), name, onBytes, ...cancel })
+    const saved = await saveImage(engine, id, { folder: join(work, 'saved'), name, onBytes, signal })
     report('fetch', { detail: 'remove' })
     return saved
   } finally {

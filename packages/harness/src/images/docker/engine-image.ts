@@ -1,3 +1,4 @@
+import { unlessAborted } from '../../unless-aborted.ts'
 import { ImageError, throwIfAborted } from '../errors.ts'
 import { type Engine, EngineRefusal } from './engine.ts'
 
@@ -33,6 +34,7 @@ export async function findImage(
   onPull?.()
   let cause: unknown
   try {
+    // testcontainers has no way to end a pull; the engine goes on with it, as after Ctrl-C in `docker pull`.
     await unlessAborted(engine.pull(name), signal)
   } catch (error) {
     throwIfAborted(signal, `Pulling ${name}`)
@@ -56,24 +58,11 @@ async function inspect(
   signal: AbortSignal | undefined,
 ): Promise<EngineImage | undefined> {
   try {
-    const call = { method: 'GET', path: `/images/${name}/json`, ...(signal && { signal }) } as const
+    const call = { method: 'GET', path: `/images/${name}/json`, signal } as const
     const { Id, Config } = await engine.ask<{ Id: string; Config?: { OnBuild?: string[] | null } | null }>(call)
     return { id: Id, triggers: Config?.OnBuild ?? [] }
   } catch (error) {
     if (error instanceof EngineRefusal && error.status === 404) return undefined
     throw error
-  }
-}
-
-/** testcontainers has no way to end a pull; the engine goes on with it, as after Ctrl-C in `docker pull`. */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  const ended = Promise.withResolvers<never>()
-  const end = (): void => ended.reject(signal?.reason)
-  signal?.addEventListener('abort', end)
-  if (signal?.aborted) end()
-  try {
-    await Promise.race([work, ended.promise])
-  } finally {
-    signal?.removeEventListener('abort', end)
   }
 }

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { unlessAborted } from '../../unless-aborted.ts'
 import { ImageError, throwIfAborted } from '../errors.ts'
 
 /** One question to the engine's HTTP interface (Docker Engine API 1.41 and later). */
@@ -9,7 +10,7 @@ export interface EngineCall {
   readonly query?: Readonly<Record<string, string>>
   /** Sent as the call's content, of the type application/x-tar. */
   readonly input?: AsyncIterable<Uint8Array>
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A container engine: Docker, or what speaks like it. */
@@ -140,13 +141,5 @@ function explain(error: ModemError, address: string, { method, path, signal }: E
 
 async function inTime<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   const bound = AbortSignal.any([AbortSignal.timeout(CONNECT_LIMIT_MS), ...(signal ? [signal] : [])])
-  const ended = Promise.withResolvers<never>()
-  const end = (): void => ended.reject(new Error(`it did not answer within ${CONNECT_LIMIT_MS} ms`))
-  bound.addEventListener('abort', end)
-  if (bound.aborted) end()
-  try {
-    return await Promise.race([promise, ended.promise])
-  } finally {
-    bound.removeEventListener('abort', end)
-  }
+  return unlessAborted(promise, bound, () => new Error(`it did not answer within ${CONNECT_LIMIT_MS} ms`))
 }

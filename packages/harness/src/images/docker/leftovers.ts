@@ -125,7 +125,7 @@ function isLeftover({ labels, ageMs }: EngineObject): boolean {
 async function labelled(engine: Engine, label: string, signal: AbortSignal | undefined): Promise<EngineObject[]> {
   const lists = (['containers', 'images'] as const).map(async (kind) => {
     const query = { all: 'true', filters: JSON.stringify({ label: [label] }) }
-    const call = { method: 'GET', path: `/${kind}/json`, query, ...(signal && { signal }) } as const
+    const call = { method: 'GET', path: `/${kind}/json`, query, signal } as const
     const found = await engine.ask<{ Id: string; Labels?: Record<string, string> | null; Created: number }[]>(call)
     return found.map(({ Id, Labels, Created }): EngineObject => {
       return { kind, id: Id, labels: Labels ?? {}, ageMs: Date.now() - Created * 1000 }
@@ -158,7 +158,7 @@ async function remove(
 async function removeOne(engine: Engine, { kind, id }: EngineObject, signal?: AbortSignal): Promise<boolean> {
   const query: Record<string, string> = kind === 'containers' ? { force: 'true', v: 'true' } : { noprune: 'true' }
   try {
-    await engine.ask({ method: 'DELETE', path: `/${kind}/${id}`, query, ...(signal && { signal }) })
+    await engine.ask({ method: 'DELETE', path: `/${kind}/${id}`, query, signal })
     return true
   } catch (error) {
     // 404: it has gone meanwhile. 409: something needs it, or it is being removed.

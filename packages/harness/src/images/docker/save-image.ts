@@ -10,14 +10,14 @@ export interface SaveOptions {
   /** What the errors call the image. */
   readonly name: string
   readonly onBytes: (done: number) => void
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Takes an image out of an engine. Fails with ERR_IMAGE_SOURCE, ERR_IMAGE_ARCHIVE or ERR_IMAGE_ABORTED. */
 export async function saveImage(engine: Engine, id: string, options: SaveOptions): Promise<SavedImage> {
   const { folder, name, onBytes, signal } = options
   try {
-    const call = { method: 'GET', path: `/images/${id}/get`, ...(signal && { signal }) } as const
+    const call = { method: 'GET', path: `/images/${id}/get`, signal } as const
     return await unpackSaved(counted(await engine.stream(call), onBytes), folder, name)
   } catch (error) {
     throwIfAborted(signal, `Saving ${name}`)

@@ -84,7 +84,7 @@ export async function addSaved(
     const hash = createHash('sha256')
     const layer = `${name}, ${title}`
     const plain = hashed(decompress(file, layer, signal), hash)
-    await tree.addLayer(plain, { name: layer, whiteouts: true, wholeWithoutEnd: true, ...(signal && { signal }) })
+    await tree.addLayer(plain, { name: layer, whiteouts: true, wholeWithoutEnd: true, signal })
     const actual = `sha256:${hash.digest('hex')}`
     if (actual !== diffId) {
       const message = `${layer} has the digest ${actual} and should have ${diffId}: build or pull the image again`

@@ -11,7 +11,7 @@ import type { Spool } from '../tree/spool.ts'
 export interface ErofsOptions {
   /** The tree's digest: the UUID comes from it. */
   readonly digest: string
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 const WHEN_MISSING = "install the package erofs-utils, or use format 'ext4'"
@@ -87,5 +87,5 @@ async function clearBuildTime(path: string): Promise<void> {
 }
 
 function toolOptions(signal: AbortSignal | undefined): ToolOptions {
-  return { whenMissing: WHEN_MISSING, ...(signal && { signal }) }
+  return { whenMissing: WHEN_MISSING, signal }
 }

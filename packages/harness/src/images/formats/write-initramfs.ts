@@ -8,7 +8,7 @@ import { BufferedFile } from '../buffered-file.ts'
 
 /** How an initramfs is written. */
 export interface WriteInitramfsOptions {
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   readonly onBytes?: (done: number) => void
 }
 

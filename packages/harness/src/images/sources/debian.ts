@@ -72,7 +72,7 @@ export function debian(options: DebianOptions): ImageSource {
           let sourceBytes = 0
           const chunks = pipeTool('mmdebstrap', args, {
             whenMissing: WHEN_MISSING,
-            ...(signal && { signal }),
+            signal,
             env: { TMPDIR: temporary },
             ownProcesses: isRoot,
             onLine: (line) => {
@@ -86,7 +86,7 @@ export function debian(options: DebianOptions): ImageSource {
             report('unpack', { doneBytes })
           })
           try {
-            await tree.addLayer(watched, { name, ...(signal && { signal }) })
+            await tree.addLayer(watched, { name, signal })
           } catch (error) {
             throw explained(name, suite, error)
           }

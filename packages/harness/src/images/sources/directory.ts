@@ -15,6 +15,7 @@ export function directory(path: string, options: FormatOptions = {}): ImageSourc
   return {
     name,
     async resolve(context) {
+      const { signal } = context
       const folder = realFolder(path)
       const stamp = directoryStamp(folder)
       return buildRoot(context, {
@@ -23,14 +24,13 @@ export function directory(path: string, options: FormatOptions = {}): ImageSourc
         ...(stamp !== undefined && { inputs: { directory: stamp } }),
         async fill(tree, _folder, report): Promise<SourceFacts> {
           report('unpack')
-          const chunks = readFolder(folder, context.signal)
-          const signal = context.signal && { signal: context.signal }
+          const chunks = readFolder(folder, signal)
           let sourceBytes = 0
           const watched = counted(chunks, (doneBytes) => {
             sourceBytes = doneBytes
             report('unpack', { doneBytes })
           })
-          await tree.addLayer(watched, { name, ...signal })
+          await tree.addLayer(watched, { name, signal })
           return { sourceBytes }
         },
       })
@@ -38,8 +38,8 @@ export function directory(path: string, options: FormatOptions = {}): ImageSourc
   }
 }
 
-/** GNU tar reads it: it knows xattrs and holes, which Node does not. */
-async function* readFolder(folder: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+/** A folder as an archive. GNU tar reads it: it knows xattrs and holes, which Node does not. */
+export async function* readFolder(folder: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
   const form = [
     '--format=posix',
     '--pax-option=delete=atime,delete=ctime',
@@ -49,7 +49,7 @@ async function* readFolder(folder: string, signal: AbortSignal | undefined): Asy
   ]
   const args = ['--create', ...form, '--xattrs', '--xattrs-include=*', '--directory', folder, '.']
   try {
-    yield* pipeTool('tar', args, { whenMissing: 'install the package tar', ...(signal && { signal }) })
+    yield* pipeTool('tar', args, { whenMissing: 'install the package tar', signal })
   } catch (error) {
     if (!(error instanceof ImageError) || error.code !== 'ERR_IMAGE_COMMAND') throw error
     const words = String(error.cause)

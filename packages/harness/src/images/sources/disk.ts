@@ -67,7 +67,7 @@ async function hasInit(path: string, start: Buffer, signal: AbortSignal | undefi
       const whenMissing = 'install the package e2fsprogs'
       const words = await runCommand('debugfs', ['-R', `stat ${init}`, path], {
         whenMissing,
-        ...(signal && { signal }),
+        signal,
       })
       if (words.includes('Inode: ')) return true
     }

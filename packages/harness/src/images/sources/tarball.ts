@@ -15,7 +15,7 @@ export function tarball(path: string, options: FormatOptions = {}): ImageSource 
     name,
     async resolve(context) {
       const file = await sourceFile(path, 'tarball')
-      const signal = context.signal && { signal: context.signal }
+      const { signal } = context
       return buildRoot(context, {
         ...options,
         name,
@@ -25,7 +25,7 @@ export function tarball(path: string, options: FormatOptions = {}): ImageSource 
           const chunks = counted(createReadStream(file.path, { highWaterMark: 1 << 20 }), (doneBytes) => {
             report('unpack', { doneBytes, totalBytes: file.bytes })
           })
-          await tree.addLayer(decompress(chunks, name, context.signal), { name, ...signal })
+          await tree.addLayer(decompress(chunks, name, signal), { name, signal })
           return { sourceBytes: file.bytes }
         },
       })

@@ -39,7 +39,7 @@ export async function* decompress(
       yield* pipeTool(compression, ['-dc'], {
         input: whole,
         whenMissing: toolRemedy(compression),
-        ...(signal && { signal }),
+        signal,
       })
   } catch (error) {
     if (!(error instanceof ImageError) || error.code !== 'ERR_IMAGE_COMMAND') throw error

@@ -8,7 +8,7 @@ import type { Spool } from './spool.ts'
 export interface LayerOptions extends ReadTarOptions {
   /** Whether `.wh.` names take away what layers below put there (OCI image specification, layer.md). Default false. */
   readonly whiteouts?: boolean
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 const WHITEOUT = '.wh.'

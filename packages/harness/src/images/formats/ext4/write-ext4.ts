@@ -15,7 +15,7 @@ export interface Ext4Options {
   readonly digest: string
   /** Room that a box which mounts the image for writing has. Default 0. */
   readonly freeMib?: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   readonly onBytes?: (done: number, total: number) => void
 }
 

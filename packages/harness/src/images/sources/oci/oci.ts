@@ -77,7 +77,7 @@ async function fromElsewhere(
     platform,
     ...(reference.kind === 'registry' && tlsVerify !== undefined && { tlsVerify }),
     ...(options.certificates !== undefined && { certificates: options.certificates }),
-    ...(context.signal && { signal: context.signal }),
+    signal: context.signal,
   }
   const { image, input } = await locate(reference, skopeo)
   return buildRoot(context, {
@@ -131,7 +131,7 @@ async function addImage(
     const name = `${layout.name}, layer ${layer.digest}`
     const file = createReadStream(layout.path(layer), { highWaterMark: 1 << 20 })
     const chunks = counted(file, (done) => report('unpack', { doneBytes: before + done, totalBytes, detail }))
-    const options = { name, whiteouts: true, wholeWithoutEnd: true, ...(signal && { signal }) }
+    const options = { name, whiteouts: true, wholeWithoutEnd: true, signal }
     await tree.addLayer(decompress(chunks, name, signal), options)
     before += layer.size
   }

@@ -18,7 +18,7 @@ export interface SkopeoOptions extends RegistryOptions {
   /** What the errors call the image. */
   readonly name: string
   readonly platform: Platform
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   readonly onLine?: (line: string) => void
 }
 
@@ -119,5 +119,5 @@ function lastMessage(words: string): string {
 
 function toolOptions({ signal }: SkopeoOptions): ToolOptions {
   const whenMissing = 'install the package skopeo, or give an OCI layout (oci:/path) or a tarball'
-  return { whenMissing, ...(signal && { signal }) }
+  return { whenMissing, signal }
 }
