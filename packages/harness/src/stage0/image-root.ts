@@ -47,7 +47,7 @@ export async function imageRoot(
     disk(rootSerial, image.path, format === 'qcow2' ? 'qcow2' : 'raw', overlay),
     ...(modules ? [disk(modulesSerial, modules.path, 'raw', true)] : []),
   ]
-  const cached = image.cached && !modules?.made
+  const cached = image.cached && (modules?.cached ?? true)
   return { image, cached, stage0, disks, digests: { image: image.digest } }
 }
 
