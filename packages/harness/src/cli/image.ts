@@ -6,6 +6,7 @@ import { stateRoot } from '../state-root.ts'
 import { ageText } from '../sweep/age.ts'
 import { parseSize, sizeText } from '../images/byte-size.ts'
 import { addImageMake } from './image-make.ts'
+import { reported } from './reported.ts'
 
 const ENVIRONMENT = `
 Environment:
@@ -54,16 +55,6 @@ export function addImage(program: Command): void {
       `\nExit code:\n  0  all are whole\n  1  some were damaged; they are made again when they are needed\n${ENVIRONMENT}`,
     )
     .action(() => reported(() => verify(stateRoot())))
-}
-
-/** What cannot be done is one sentence and exit code 1. */
-async function reported(run: () => Promise<0 | 1>): Promise<void> {
-  try {
-    process.exitCode = await run()
-  } catch (error) {
-    process.stderr.write(`boxlab: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exitCode = 1
-  }
 }
 
 function sizeOf(text: string): number {

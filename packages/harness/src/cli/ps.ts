@@ -5,6 +5,7 @@ import { ledgerFolder } from '../ledger/index.ts'
 import { stateRoot } from '../state-root.ts'
 import { listBoxes } from '../sweep/list-boxes.ts'
 import { renderBoxes, renderLedger } from '../sweep/render-sweep.ts'
+import { reported } from './reported.ts'
 
 interface PsFlags {
   readonly all?: boolean
@@ -32,17 +33,10 @@ Environment:
   BOXLAB_HOME   whose records are looked at, default ~/.cache/boxlab; a record that was put elsewhere is not listed
 `,
     )
-    .action(({ all = false, json = false }: PsFlags) => {
-      try {
-        ps(stateRoot(), all, json)
-      } catch (error) {
-        process.stderr.write(`boxlab: ${error instanceof Error ? error.message : String(error)}\n`)
-        process.exitCode = 1
-      }
-    })
+    .action(({ all = false, json = false }: PsFlags) => reported(() => ps(stateRoot(), all, json)))
 }
 
-function ps(root: string, all: boolean, json: boolean): void {
+function ps(root: string, all: boolean, json: boolean): 0 {
   const boxes = listBoxes(root, { all })
   const none = `no box runs, and none was left behind${all ? ' or kept' : ''}, in ${join(root, 'records')}\n`
   const ledger = ledgerOf(root)
@@ -52,6 +46,7 @@ function ps(root: string, all: boolean, json: boolean): void {
     process.stdout.write(boxes.length === 0 ? none : renderBoxes(boxes))
     if (ledger && ledger.length > 0) process.stdout.write(`\n${renderLedger(ledger)}`)
   }
+  return 0
 }
 
 /** Who has what of the host, and who waits. The table is of use without it, where the native runtime is missing. */

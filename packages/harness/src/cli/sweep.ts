@@ -4,6 +4,7 @@ import { stateRoot } from '../state-root.ts'
 import { type EngineSweep, sweepEngine } from '../images/docker/index.ts'
 import { renderSweep } from '../sweep/render-sweep.ts'
 import { sweep } from '../sweep/sweep.ts'
+import { reported } from './reported.ts'
 
 const dayMs = 86_400_000
 
@@ -39,14 +40,7 @@ Environment:
   BOXLAB_HOME   whose records are looked at, default ~/.cache/boxlab; a record that was put elsewhere is not swept
 `,
     )
-    .action(async (flags: SweepFlags) => {
-      try {
-        process.exitCode = await sweepRoot(stateRoot(), flags)
-      } catch (error) {
-        process.stderr.write(`boxlab: ${error instanceof Error ? error.message : String(error)}\n`)
-        process.exitCode = 1
-      }
-    })
+    .action((flags: SweepFlags) => reported(() => sweepRoot(stateRoot(), flags)))
 }
 
 function daysOf(text: string): number {
