@@ -85,20 +85,20 @@ export {
   signedRankP,
 } from './stats/signed-rank.ts'
 
-export type { Behind } from './systemd/behind.ts'
-export type { WaitsFinding } from './systemd/blind-spots.ts'
-export type { IdleGap } from './systemd/idle-gaps.ts'
-export type { IdleEnd, PathPart, Tie } from './systemd/path.ts'
-export type { PhaseName } from './systemd/phases.ts'
-export type { NotWaitedFor, NotWaitedReason } from './systemd/predecessors.ts'
-export type { LoginPrompt } from './systemd/prompt.ts'
-export { readSystemd, type SystemdReading } from './systemd/read-systemd.ts'
-export type { ReadingDiagnostic, ReadingDiagnosticName } from './systemd/reading-diagnostics.ts'
-export { renderWaits, type WaitsRenderOptions } from './systemd/render.ts'
-export type { Slack } from './systemd/slack.ts'
-export type { NamedInput } from './systemd/tokenize.ts'
-export { waits, waitsOf } from './systemd/waits.ts'
-export { waitsJson, type WaitsJson } from './systemd/waits-json.ts'
+export type { Behind } from './systemd/waits/behind.ts'
+export type { WaitsFinding } from './systemd/waits/blind-spots.ts'
+export type { IdleGap } from './systemd/waits/idle-gaps.ts'
+export type { IdleEnd, PathPart, Tie } from './systemd/waits/path.ts'
+export type { PhaseName } from './systemd/waits/phases.ts'
+export type { NotWaitedFor, NotWaitedReason } from './systemd/waits/predecessors.ts'
+export type { LoginPrompt } from './systemd/waits/prompt.ts'
+export { readSystemd, type SystemdReading } from './systemd/read/read-systemd.ts'
+export type { ReadingDiagnostic, ReadingDiagnosticName } from './systemd/read/reading-diagnostics.ts'
+export { renderWaits, type WaitsRenderOptions } from './systemd/waits/render.ts'
+export type { Slack } from './systemd/waits/slack.ts'
+export type { NamedInput } from './systemd/read/tokenize.ts'
+export { waits, waitsOf } from './systemd/waits/waits.ts'
+export { waitsJson, type WaitsJson } from './systemd/waits/waits-json.ts'
 export type {
   NoWaits,
   PathUnit,
@@ -106,4 +106,4 @@ export type {
   WaitsOptions,
   WaitsReport,
   WaitsResult,
-} from './systemd/waits-report.ts'
+} from './systemd/waits/waits-report.ts'

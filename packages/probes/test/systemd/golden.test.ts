@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type PathPart, readSystemd, waitsOf } from '../../src/index.ts'
-import { episodesOf } from '../../src/systemd/episode.ts'
-import { bootGraph, releaserOf } from '../../src/systemd/predecessors.ts'
+import { episodesOf } from '../../src/systemd/waits/episode.ts'
+import { bootGraph, releaserOf } from '../../src/systemd/waits/predecessors.ts'
 import { GOLDEN, type GoldenSegment, recording, reportOf } from './recordings.ts'
 
 // The names of golden.json for what the parts are called here.

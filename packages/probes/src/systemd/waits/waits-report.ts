@@ -4,7 +4,7 @@ import type { IdleGap } from './idle-gaps.ts'
 import type { PathPart, Tie } from './path.ts'
 import type { NotWaitedFor } from './predecessors.ts'
 import type { LoginPrompt } from './prompt.ts'
-import type { ReadingDiagnostic } from './reading-diagnostics.ts'
+import type { ReadingDiagnostic } from '../read/reading-diagnostics.ts'
 import type { Slack } from './slack.ts'
 
 /** What to ask of a boot. */

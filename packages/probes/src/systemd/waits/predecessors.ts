@@ -1,5 +1,5 @@
 import type { Episode } from './episode.ts'
-import type { SystemdState } from './model.ts'
+import type { SystemdState } from '../model.ts'
 
 /** The units and episodes of a state, as the rule of predecessors needs them. */
 export interface BootGraph {

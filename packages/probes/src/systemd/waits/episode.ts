@@ -1,4 +1,4 @@
-import type { SystemdState, SystemdUnit } from './model.ts'
+import type { SystemdState, SystemdUnit } from '../model.ts'
 
 /** What PID 1 did to bring a unit up, the last time it did. Times in us on the clock of the input. */
 export interface Episode {

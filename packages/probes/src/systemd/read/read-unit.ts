@@ -1,8 +1,8 @@
-import type { SystemdUnit, UnitTimes } from './model.ts'
+import type { SystemdUnit, UnitTimes } from '../model.ts'
 import type { ReadingProblems } from './reading-diagnostics.ts'
 import { type DatedStamp, readDated, readMonotonic, readSpanUs, type Stamp, type StampReader } from './time-text.ts'
 import { bearsOnTimes, type Block } from './tokenize.ts'
-import { unitTypeOf } from './unit-name.ts'
+import { unitTypeOf } from '../unit-name.ts'
 
 /** Names of one format's properties for the times of a unit. */
 type TimeKeys = { readonly [time in keyof UnitTimes]: string }

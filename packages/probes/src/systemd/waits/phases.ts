@@ -1,4 +1,4 @@
-import type { ManagerStamp, ManagerTimes } from './model.ts'
+import type { ManagerStamp, ManagerTimes } from '../model.ts'
 
 /** What runs before the first unit, in order. */
 export type PhaseName = 'kernel' | 'initrd' | 'start' | 'security' | 'setup' | 'generators' | 'units-load' | 'dispatch'

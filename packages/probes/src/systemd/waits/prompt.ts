@@ -1,5 +1,5 @@
 import type { Episode } from './episode.ts'
-import type { SystemdState } from './model.ts'
+import type { SystemdState } from '../model.ts'
 import type { IdleEnd } from './path.ts'
 
 /** When the login prompt came, in us on the clock of the input. */

@@ -1,4 +1,4 @@
-import { MANAGER_STAMPS, type ManagerFacts, type ManagerStamp, type ManagerTimes } from './model.ts'
+import { MANAGER_STAMPS, type ManagerFacts, type ManagerStamp, type ManagerTimes } from '../model.ts'
 import { first } from './read-unit.ts'
 import type { ReadingProblems } from './reading-diagnostics.ts'
 import { readDated, readMonotonic, type StampReader } from './time-text.ts'

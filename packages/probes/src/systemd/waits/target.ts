@@ -1,5 +1,5 @@
 import type { Episode } from './episode.ts'
-import type { SystemdState } from './model.ts'
+import type { SystemdState } from '../model.ts'
 import type { LoginPrompt } from './prompt.ts'
 
 /** What a target's name means in this boot: a unit, or a sentence why there is none. */

@@ -1,4 +1,4 @@
-import type { ByteInput } from '../input/byte-input.ts'
+import type { ByteInput } from '../../input/byte-input.ts'
 import { type ReadingDiagnostic, type ReadingProblems, countReadingProblems } from './reading-diagnostics.ts'
 import { readTextLines } from './text-lines.ts'
 

@@ -1,4 +1,4 @@
-import type { ManagerFacts, SystemdState, SystemdUnit } from './model.ts'
+import type { ManagerFacts, SystemdState, SystemdUnit } from '../model.ts'
 import { clockOfDump, isDumpManager, isShowManager, readDumpManager, readShowManager } from './read-manager.ts'
 import { datedReader, readDumpUnit, readShowUnit, type UnitReading } from './read-unit.ts'
 import type { ReadingDiagnostic } from './reading-diagnostics.ts'

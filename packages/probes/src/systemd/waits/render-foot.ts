@@ -1,5 +1,5 @@
-import { asDisplayText } from '../kernel/terminal.ts'
-import { exactMs } from './milliseconds.ts'
+import { asDisplayText } from '../../kernel/terminal.ts'
+import { exactMs } from '../milliseconds.ts'
 import { NOT_WAITED } from './predecessors.ts'
 import type { WaitsReport } from './waits-report.ts'
 

@@ -1,6 +1,6 @@
-import { type ByteInput, chunksOf } from '../input/byte-input.ts'
-import { LINE_CAP_BYTES } from '../input/line-splitter.ts'
-import { plainText } from '../kernel/terminal.ts'
+import { type ByteInput, chunksOf } from '../../input/byte-input.ts'
+import { LINE_CAP_BYTES } from '../../input/line-splitter.ts'
+import { plainText } from '../../kernel/terminal.ts'
 import type { ReadingProblems } from './reading-diagnostics.ts'
 
 /** Takes one line, as a terminal would show it: no line end, no escape codes. */

@@ -1,6 +1,6 @@
 import type { Episode } from './episode.ts'
-import type { SystemdReading } from './read-systemd.ts'
-import type { SystemdState } from './model.ts'
+import type { SystemdReading } from '../read/read-systemd.ts'
+import type { SystemdState } from '../model.ts'
 
 /** What a person must know to read the figures: something the input cannot show, or an estimate. */
 export interface WaitsFinding {
