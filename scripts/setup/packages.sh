@@ -27,11 +27,11 @@ missing_tools() {
   [ "${npm_lifecycle_event:-}" = quickstart ] || missing_image_tools
 }
 
-# What images are made with (skopeo, mmdebstrap, erofs-utils, decompressors), looked into with (e2fsprogs), and tested
+# What images are made with (skopeo, mmdebstrap, erofs-utils, decompressors), looked into with (e2fsprogs), boot with (kmod), and tested
 # with (a registry, xattrs, a certificate, the firmware of UEFI machines).
 missing_image_tools() {
   local package
-  for package in skopeo mmdebstrap erofs-utils bzip2 zstd e2fsprogs docker-registry attr openssl ovmf; do
+  for package in skopeo mmdebstrap erofs-utils bzip2 zstd e2fsprogs kmod docker-registry attr openssl ovmf; do
     is_installed "$package" || printf '%s\t\n' "$package"
   done
 }

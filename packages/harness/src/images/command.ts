@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { ImageError, systemCode } from './errors.ts'
+import { toolEnvironment } from './tool-environment.ts'
 
 /** How one tool is run. */
 export interface CommandOptions {
@@ -27,7 +28,7 @@ export function runCommand(file: string, args: readonly string[], options: Comma
     killSignal: 'SIGKILL',
     maxBuffer: OUTPUT_LIMIT_BYTES,
     encoding: 'buffer',
-    env: { ...process.env, LC_ALL: 'C' },
+    env: toolEnvironment(),
   } as const
   return new Promise((resolve, reject) => {
     const child = execFile(file, args, settings, (error, stdout, stderr) => {

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ImageError, isNoSpace, noSpace, systemCode } from './errors.ts'
+import { toolEnvironment } from './tool-environment.ts'
 
 /** How a tool that streams is run. */
 export interface ToolOptions {
@@ -38,7 +39,7 @@ export async function* pipeTool(file: string, args: readonly string[], options: 
   const child = spawn(wrapped[0]!, wrapped.slice(1), {
     cwd: options.cwd,
     stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-    env: { ...process.env, LC_ALL: 'C', ...options.env },
+    env: { ...toolEnvironment(), ...options.env },
   })
   const stderr = tailOf(child.stderr!, options.onLine)
   const ended = endOf(child)

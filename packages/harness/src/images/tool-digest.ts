@@ -1,9 +1,7 @@
 import { findProgram } from '../find-program.ts'
 import { fileDigest } from './digest.ts'
 import { ImageError } from './errors.ts'
-
-// Where Debian has the makers of file systems; a user's PATH lacks it.
-const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin']
+import { SYSTEM_FOLDERS } from './tool-environment.ts'
 
 /**
  * What stands for the version of a tool that decides the bytes of an image: its own digest, which takes a millisecond where
