@@ -38,4 +38,4 @@ export {
   type Usage,
 } from './machine.ts'
 export type { Accelerator, BootPlan, DevicePlan, DiskPlan } from './plan.ts'
-export { type SystemdManager, type SystemdUnit, Watch } from './systemd.ts'
+export { type SystemdManager, type SystemdText, type SystemdUnit, Watch } from './systemd.ts'

@@ -6,7 +6,7 @@ import type { Turn } from './ledger.ts'
 import { native } from './loader.ts'
 import type { BootPlan } from './plan.ts'
 import { duplex } from './stream.ts'
-import { type SystemdManager, type SystemdUnit, Watch } from './systemd.ts'
+import { type SystemdManager, type SystemdText, type SystemdUnit, Watch } from './systemd.ts'
 
 /** The states of a box. */
 export type BoxState = 'created' | 'booting' | 'running' | 'stopped' | 'failed'
@@ -228,6 +228,11 @@ export class Machine {
   /** All properties of a unit of systemd's, or of its manager. */
   async systemdProperties(unit: string | undefined, limitMs: number): Promise<Record<string, unknown>> {
     return JSON.parse(await typed(this.#native.systemdProperties(unit ?? null, limitMs))) as Record<string, unknown>
+  }
+
+  /** A text about systemd, as a person at the guest's shell would get it; nothing of the image's runs for it. */
+  async systemdText(what: SystemdText, limitMs: number): Promise<Buffer> {
+    return typed(this.#native.systemdText(what, limitMs))
   }
 
   /** Follows a unit of systemd's. */

@@ -26,6 +26,13 @@ export interface SystemdUnit {
   readonly booted: boolean
 }
 
+/**
+ * The texts about systemd (`crates/protocol`). `units`: the manager and its units in blocks, as `systemctl show --all` prints
+ * them; `queued-units`: of these the ones with a job; `jobs`: as `systemctl list-jobs` prints them; `recording`: what the
+ * recorder of jobs has taken, a line of JSON for each D-Bus message.
+ */
+export type SystemdText = 'units' | 'queued-units' | 'jobs' | 'recording'
+
 /** The state of systemd's manager. */
 export interface SystemdManager {
   /** `initializing`, `starting`, `running`, `degraded`, `maintenance`, `stopping`. */

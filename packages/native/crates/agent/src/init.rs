@@ -5,6 +5,7 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::Arc;
 use std::{io, mem};
 
 use boxlab_protocol::Module;
@@ -12,6 +13,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::sethostname;
 
+use crate::systemd::Recorder;
 use crate::{console, modules, network, port};
 
 /// What the box begins with.
@@ -29,6 +31,8 @@ pub struct Beginning {
     pub switch_root_ns: Option<u64>,
     /// Why stage 0 came to no end.
     pub failure: Option<String>,
+    /// Records the jobs of systemd.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 /// Whose machine it will be.

@@ -45,6 +45,7 @@ use crate::port::Ports;
 use crate::reaper::Reaper;
 use crate::serve::{Agent, serve};
 use crate::stage0::Resident;
+use crate::systemd::Recorder;
 
 /// Before a port that failed or was left is opened again.
 const AGAIN: Duration = Duration::from_millis(10);
@@ -119,6 +120,7 @@ fn begin(up_ns: u64) -> Beginning {
         Some(Err(fault)) => Err(fault.to_string()),
         Some(Ok(stage0)) => stage0::enter(stage0, &mut beginning.troubles).map_err(|fault| fault.to_string()),
     };
+    let record_jobs = matches!(&asked, Some(Ok(stage0)) if stage0.record_jobs);
     let init = asked.and_then(Result::ok).and_then(|stage0| stage0.init);
     beginning.failure = match (entered, init) {
         (Ok(()), None) => {
@@ -127,7 +129,7 @@ fn begin(up_ns: u64) -> Beginning {
         }
         (Ok(()), Some(init)) => {
             let (modules, troubles) = (beginning.modules.clone(), beginning.troubles.clone());
-            let resident = Resident { up_ns, modules, troubles, ..Resident::default() };
+            let resident = Resident { up_ns, modules, troubles, record_jobs, ..Resident::default() };
             let Err(error) = stage0::hand_over(&init, resident);
             Some(format!("the image's init {init} cannot be started: {error}"))
         }
@@ -149,10 +151,12 @@ fn tell_resolver(beginning: &mut Beginning) {
 fn stay(number: RawFd) -> io::Result<()> {
     // Otherwise it is called `exe`, as what it was executed by.
     rustix::thread::set_name(c"boxlab-agent")?;
-    let Resident { up_ns, switch_root_ns, modules, troubles } = stage0::taken_over(number)?;
+    let Resident { up_ns, switch_root_ns, modules, troubles, record_jobs } = stage0::taken_over(number)?;
+    // Before all else: the image's init is being executed now.
+    let recorder = if record_jobs { Some(Recorder::start()?) } else { None };
     let uevents = port::listen().ok();
     let switch_root_ns = Some(switch_root_ns);
-    serve_port(up_ns, Beginning { modules, troubles, uevents, switch_root_ns, ..Beginning::default() })
+    serve_port(up_ns, Beginning { modules, troubles, uevents, switch_root_ns, recorder, ..Beginning::default() })
 }
 
 fn runtime() -> io::Result<Runtime> {
@@ -161,10 +165,11 @@ fn runtime() -> io::Result<Runtime> {
 
 fn serve_port(up_ns: u64, beginning: Beginning) -> io::Result<()> {
     runtime()?.block_on(async {
-        let Beginning { modules, troubles, uevents, switch_root_ns, failure, .. } = beginning;
+        let Beginning { modules, troubles, uevents, switch_root_ns, failure, recorder, .. } = beginning;
         let reaper = Reaper::start()?;
         let owns_machine = true;
-        let agent = Arc::new(Agent { up_ns, owns_machine, modules, troubles, switch_root_ns, failure, reaper });
+        let agent = Agent { up_ns, owns_machine, modules, troubles, switch_root_ns, failure, recorder, reaper };
+        let agent = Arc::new(agent);
         let ports = Ports::new(uevents);
         loop {
             let path = ports.find().await;
@@ -181,10 +186,10 @@ fn serve_descriptor(up_ns: u64, number: RawFd) -> io::Result<()> {
     // SAFETY: it is above the standard streams, nothing else here knows of it, and whoever started us gave it to us.
     let fd = unsafe { OwnedFd::from_raw_fd(number) };
     runtime()?.block_on(async {
-        let Beginning { modules, troubles, switch_root_ns, failure, .. } = Beginning::default();
+        let Beginning { modules, troubles, switch_root_ns, failure, recorder, .. } = Beginning::default();
         let reaper = Reaper::start()?;
         let owns_machine = false;
-        let agent = Agent { up_ns, owns_machine, modules, troubles, switch_root_ns, failure, reaper };
+        let agent = Agent { up_ns, owns_machine, modules, troubles, switch_root_ns, failure, recorder, reaper };
         serve(Descriptor::new(fd)?, Arc::new(agent)).await;
         Ok(())
     })

@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use crate::attach::Attachments;
 use crate::fault::Fault;
 use crate::reaper::Reaper;
+use crate::systemd::Recorder;
 use crate::{archive, channel, clock, dial, exec, files, power, systemd};
 
 /// What lives as long as the agent.
@@ -28,6 +29,8 @@ pub struct Agent {
     pub switch_root_ns: Option<u64>,
     /// Why stage 0 came to no end.
     pub failure: Option<String>,
+    /// Records the jobs of systemd, where that was asked for.
+    pub recorder: Option<Arc<Recorder>>,
     /// Starts and waits for processes.
     pub reaper: Arc<Reaper>,
 }
@@ -85,6 +88,7 @@ async fn answer(mut stream: Stream, session: &Session) -> Result<(), FrameError>
         Request::SystemdProperties { unit } => systemd::properties(stream, unit).await,
         Request::SystemdWatchUnit { name } => systemd::watch_unit(stream, name).await,
         Request::SystemdWatchManager => systemd::watch_manager(stream).await,
+        Request::SystemdText { what } => systemd::text(stream, what, session.agent.recorder.clone()).await,
         Request::Poweroff => power::off(stream, session).await,
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use boxlab_protocol::SystemdText;
 use boxlab_runtime::board::{Mark, Source};
 use boxlab_runtime::exec::ExecRequest;
 use boxlab_runtime::fault::{Failure, Fault};
@@ -245,6 +246,15 @@ impl NativeBox {
         let ask =
             move |machine: Arc<Machine>| async move { systemd::properties(&machine, unit, limit_ms.into()).await };
         to_json(&self.run(ask).await?)
+    }
+
+    /// Resolves with a text about systemd.
+    #[napi]
+    pub async fn systemd_text(&self, what: String, limit_ms: u32) -> Result<Buffer> {
+        let what: SystemdText = serde_json::from_value(what.into())
+            .map_err(|error| Error::from_reason(format!("there is no such text: {error}")))?;
+        let text = self.run(move |machine| async move { systemd::text(&machine, what, limit_ms.into()).await }).await?;
+        Ok(Buffer::from(text))
     }
 
     /// Begins to watch a unit, or systemd's manager.

@@ -88,8 +88,27 @@ pub enum Request {
     },
     /// Watches the manager. Replies: [`Reply`] of [`SystemdManager`], in the same way.
     SystemdWatchManager,
+    /// Asks for a text about systemd. Reply: [`Reply`] of [`Empty`], then the text.
+    SystemdText {
+        /// Which.
+        what: SystemdText,
+    },
     /// Powers the guest off. Reply: [`Reply`] of [`Empty`], as the last thing.
     Poweroff,
+}
+
+/// A text about systemd, in a form that people know it in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SystemdText {
+    /// The manager and all units in blocks, as `systemctl show --all` prints them: what a boot's analysis needs of it.
+    Units,
+    /// The same of the units that have a job.
+    QueuedUnits,
+    /// The jobs, as `systemctl list-jobs` prints them.
+    Jobs,
+    /// What the recorder of jobs has taken so far: a line of JSON for each D-Bus message.
+    Recording,
 }
 
 /// A standard stream of a command.

@@ -25,6 +25,9 @@ pub struct Stage0 {
     /// The image's init: an absolute path in the root. Without one the agent stays process 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<String>,
+    /// The resident agent records the jobs of systemd, from the first one on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub record_jobs: bool,
 }
 
 /// A file system on a virtio disk.

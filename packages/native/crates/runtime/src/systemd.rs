@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use boxlab_protocol::Request;
-use boxlab_protocol::mux::Stream;
+use boxlab_protocol::mux::{Stream, touch};
+use boxlab_protocol::{Empty, Request, SystemdText};
 use serde_json::Value;
+use tokio::io::AsyncReadExt;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -22,6 +23,23 @@ pub async fn properties(machine: &Arc<Machine>, unit: Option<String>, limit_ms: 
     let deadline = Instant::now() + Duration::from_millis(limit_ms);
     let asked = async { Ok(agent.ask(&Request::SystemdProperties { unit }).await?.0) };
     machine.race(asked, "systemd's properties", Some((deadline, limit_ms))).await
+}
+
+/// A text about systemd, whole.
+pub async fn text(machine: &Arc<Machine>, what: SystemdText, limit_ms: u64) -> Result<Vec<u8>, Fault> {
+    let live = machine.agent_of(NEED)?;
+    let Some(agent) = &live.agent else { return Err(Fault::Agent("the box has none".to_owned())) };
+    let deadline = Instant::now() + Duration::from_millis(limit_ms);
+    let asked = async {
+        let torn = |error: String| Fault::Agent(format!("systemd's words could not be read to their end: {error}"));
+        let (_, mut stream): (Empty, _) = agent.ask(&Request::SystemdText { what }).await?;
+        let mut text = Vec::new();
+        stream.read_to_end(&mut text).await.map_err(|error| torn(error.to_string()))?;
+        // The end of a stream is not yet the end of the text: an agent that dies ends it too.
+        touch(&mut stream).await.map_err(|error| torn(error.to_string()))?;
+        Ok(text)
+    };
+    machine.race(asked, "systemd's words", Some((deadline, limit_ms))).await
 }
 
 /// A watch of a unit or of the manager. Dropping it ends it.

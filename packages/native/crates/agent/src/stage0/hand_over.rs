@@ -31,6 +31,8 @@ pub struct Resident {
     pub modules: Vec<Module>,
     /// What went wrong.
     pub troubles: Vec<String>,
+    /// It records the jobs of systemd.
+    pub record_jobs: bool,
 }
 
 /// Whether the image's init is something that this kernel can start.

@@ -10,11 +10,12 @@ use tokio::time::sleep;
 use super::json::{Properties, to_json};
 use super::wire::{Peer, Signal};
 
-const SOCKET: &str = "/run/systemd/private";
-const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
-const MANAGER: &str = "org.freedesktop.systemd1.Manager";
-const UNIT: &str = "org.freedesktop.systemd1.Unit";
-const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
+/// Where PID 1 listens.
+pub const SOCKET: &str = "/run/systemd/private";
+pub const MANAGER_PATH: &str = "/org/freedesktop/systemd1";
+pub const MANAGER: &str = "org.freedesktop.systemd1.Manager";
+pub const UNIT: &str = "org.freedesktop.systemd1.Unit";
+pub const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 /// Before a socket that is not there yet, or whose owner executes itself again, is tried once more.
 const AGAIN: Duration = Duration::from_millis(5);
 
@@ -30,6 +31,9 @@ pub enum BusError {
     /// It said goodbye.
     #[error("systemd ended the conversation")]
     Ended,
+    /// The box was booted without it.
+    #[error("nothing records the jobs of this guest's systemd: boot the box with `record: {{ jobs: true }}`")]
+    NoRecorder,
     /// The conversation failed.
     #[error("systemd does not answer: {0}")]
     Other(String),
@@ -44,7 +48,7 @@ impl BusError {
 /// A connection to PID 1.
 #[derive(Debug)]
 pub struct Systemd {
-    peer: Peer,
+    pub peer: Peer,
 }
 
 /// A unit that is loaded.

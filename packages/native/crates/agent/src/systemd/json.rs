@@ -1,8 +1,10 @@
-//! D-Bus values as JSON: numbers, texts, booleans and lists of them.
+//! D-Bus values as JSON: numbers, texts, booleans, lists of them, and objects for dictionaries of texts. A list of bytes
+//! (an id, a hash) is a text of hex digits.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
+use zbus::wire::Type;
 use zbus::{OwnedVariant, Variant};
 
 /// What GetAll gives.
@@ -24,10 +26,17 @@ pub fn to_json(value: &Variant<'_>) -> Value {
         Variant::Signature(signature) => signature.to_string().into(),
         Variant::ObjectPath(path) => path.as_str().into(),
         Variant::Variant(inner) => to_json(inner),
+        Variant::Array(array) if array.element_signature() == u8::SIGNATURE => {
+            array.iter().map(|byte| if let Variant::U8(byte) = byte { format!("{byte:02x}") } else { String::new() }).collect::<String>().into()
+        }
         Variant::Array(array) => array.iter().map(to_json).collect(),
         Variant::Structure(fields) => fields.fields().iter().map(to_json).collect(),
         Variant::Dict(dict) => {
-            dict.iter().map(|(key, value)| Value::from(vec![to_json(key), to_json(value)])).collect()
+            let entries = dict.iter().map(|(key, value)| match key {
+                Variant::Str(text) => (text.as_str().to_owned(), to_json(value)),
+                other => (to_json(other).to_string(), to_json(value)),
+            });
+            Value::Object(entries.collect())
         }
         Variant::Fd(_) => Value::Null,
     }

@@ -6,19 +6,52 @@
 
 mod bus;
 mod json;
+mod recorder;
+mod show;
 mod watch;
 mod wire;
 
-use boxlab_protocol::Reply;
+use std::sync::Arc;
+
 use boxlab_protocol::frame::{self, FrameError};
 use boxlab_protocol::mux::Stream;
-use tokio::io::AsyncReadExt;
+use boxlab_protocol::{Empty, Reply, SystemdText};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::fault::Fault;
+use crate::files::blocking;
 use crate::serve::{refuse, reply};
 use bus::Systemd;
 
 pub use bus::BusError;
+pub use recorder::Recorder;
+
+/// Sends one of the texts.
+pub async fn text(
+    mut stream: Stream,
+    what: SystemdText,
+    recorder: Option<Arc<Recorder>>,
+) -> Result<(), FrameError> {
+    let made = match what {
+        SystemdText::Units => show::units(false).await,
+        SystemdText::QueuedUnits => show::units(true).await,
+        SystemdText::Jobs => show::jobs().await,
+        SystemdText::Recording => match recorder {
+            // It takes a while, and the agent has other things to do.
+            Some(recorder) => Ok(blocking(move || recorder.lines()).await?),
+            None => Err(BusError::NoRecorder),
+        },
+    };
+    match made {
+        Ok(text) => {
+            frame::write(&mut stream, &Reply::Ok(Empty {})).await?;
+            stream.write_all(text.as_bytes()).await?;
+            stream.shutdown().await?;
+            Ok(())
+        }
+        Err(error) => refuse(stream, Fault::Systemd(error)).await,
+    }
+}
 
 /// Sends every property of the manager, or of a unit, as one JSON object.
 pub async fn properties(stream: Stream, unit: Option<String>) -> Result<(), FrameError> {

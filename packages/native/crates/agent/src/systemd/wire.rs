@@ -8,28 +8,34 @@ use std::io;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use zbus::wire::serialized::{Context, Data};
 use zbus::wire::{DynamicType, LE, Type, to_bytes, to_bytes_for_signature};
-use zbus::{ObjectPath, OwnedVariant, Signature, Variant};
+use zbus::{ObjectPath, OwnedVariant, Signature, Structure, Variant};
 
 use super::bus::BusError;
+use super::json::to_json;
 
 /// The longest message that the specification allows is 128 MiB; what systemd tells of one object is far below this.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 const FIXED_BYTES: usize = 16;
 
 /// Message types, and the header fields that matter here.
-const CALL: u8 = 1;
-const RETURN: u8 = 2;
-const ERROR: u8 = 3;
-const SIGNAL: u8 = 4;
+pub const CALL: u8 = 1;
+pub const RETURN: u8 = 2;
+pub const ERROR: u8 = 3;
+pub const SIGNAL: u8 = 4;
 const PATH: u8 = 1;
 const INTERFACE: u8 = 2;
 const MEMBER: u8 = 3;
 const REPLY_SERIAL: u8 = 5;
+const SENDER: u8 = 7;
 const SIGNATURE: u8 = 8;
+
+/// What a client says first: it is EXTERNAL with the hex of the digits of our uid, 0.
+const HANDSHAKE: &[u8] = b"\0AUTH EXTERNAL 30\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n";
 
 /// Byte order, type, flags, version, length of the body, serial number, fields.
 type Header<'a> = (u8, u8, u8, u8, u32, u32, Vec<(u8, Variant<'a>)>);
@@ -61,23 +67,44 @@ pub struct Peer {
     signals: VecDeque<Signal>,
 }
 
-struct Message {
-    kind: u8,
-    reply_serial: u32,
-    path: String,
-    member: String,
-    body: Vec<u8>,
+/// A message with the header fields that matter here; a text that it does not have is empty.
+#[derive(Debug, Default)]
+pub struct Message {
+    pub kind: u8,
+    pub serial: u32,
+    pub reply_serial: u32,
+    pub path: String,
+    pub interface: String,
+    pub member: String,
+    pub sender: String,
+    pub signature: String,
+    pub body: Vec<u8>,
+}
+
+impl Message {
+    /// Its arguments, whatever they are.
+    pub fn arguments(&self) -> Result<Value, BusError> {
+        if self.body.is_empty() {
+            return Ok(Value::Array(Vec::new()));
+        }
+        let data = Data::new(&*self.body, context());
+        // Arguments lie in the body as the fields of a structure do.
+        let signature = format!("({})", self.signature);
+        let (fields, _) =
+            data.deserialize_for_dynamic_signature::<_, Structure<'_>>(&*signature).map_err(BusError::other)?;
+        Ok(fields.fields().iter().map(to_json).collect())
+    }
 }
 
 impl Peer {
     /// Connects and says who it is. An error of the system's is one of connecting.
     pub async fn connect(socket: &Path) -> io::Result<Self> {
         let mut stream = UnixStream::connect(socket).await?;
-        // EXTERNAL with the hex of the digits of our uid, 0. All of it goes at once and the answers are waited for: a
-        // message that PID 1 reads in one piece with BEGIN it leaves unread until more comes.
-        stream.write_all(b"\0AUTH EXTERNAL 30\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n").await?;
+        // All of it goes at once and the answers are waited for: a message that PID 1 reads in one piece with BEGIN it
+        // leaves unread until more comes.
+        stream.write_all(HANDSHAKE).await?;
         let mut answer = Vec::new();
-        while answer.windows(2).filter(|two| two == b"\r\n").count() < 2 {
+        while answers(&answer).is_none() {
             if answer.starts_with(b"REJECTED") || answer.len() > 4096 {
                 return Err(io::Error::other(format!(
                     "it refused us: {}",
@@ -99,10 +126,26 @@ impl Peer {
         member: &str,
         arguments: &(impl serde::Serialize + DynamicType),
     ) -> Result<T, BusError> {
+        let serial = self.send(path, interface, member, arguments).await?;
+        self.answer(serial).await
+    }
+
+    /// Sends a call; what it returns is waited for by its serial number. PID 1 answers in the order of the calls.
+    pub async fn send(
+        &mut self,
+        path: &str,
+        interface: &str,
+        member: &str,
+        arguments: &(impl serde::Serialize + DynamicType),
+    ) -> Result<u32, BusError> {
         self.serial += 1;
-        let serial = self.serial;
-        let message = encode(serial, path, interface, member, arguments)?;
+        let message = encode(self.serial, path, interface, member, arguments)?;
         self.stream.write_all(&message).await.map_err(BusError::other)?;
+        Ok(self.serial)
+    }
+
+    /// Waits for what a call returns: the calls that were sent are waited for in their order.
+    pub async fn answer<T: DeserializeOwned + Type>(&mut self, serial: u32) -> Result<T, BusError> {
         loop {
             let message = self.next().await?;
             match message.kind {
@@ -154,6 +197,32 @@ impl Peer {
     }
 }
 
+/// The first bytes of a conversation with the calls that need no answer to come first. Sent in one piece, it has to be longer
+/// than 256 bytes: that much PID 1 reads with BEGIN, and leaves it unread until more comes (sd-bus, bus-socket.c,
+/// bus_socket_read_auth()).
+pub fn beginning(calls: &[(&str, &str, &str, Option<&str>)]) -> Result<Vec<u8>, BusError> {
+    let mut bytes = HANDSHAKE.to_vec();
+    for ((path, interface, member, argument), serial) in calls.iter().zip(1..) {
+        bytes.extend(match argument {
+            Some(text) => encode(serial, path, interface, member, &(text,))?,
+            None => encode(serial, path, interface, member, &())?,
+        });
+    }
+    Ok(bytes)
+}
+
+/// The answers to the handshake, and what follows them; `None` while they are not whole.
+pub fn answers(bytes: &[u8]) -> Option<(Vec<String>, usize)> {
+    let mut lines = Vec::new();
+    let mut from = 0;
+    while lines.len() < 2 {
+        let length = bytes[from..].windows(2).position(|two| two == b"\r\n")?;
+        lines.push(String::from_utf8_lossy(&bytes[from..from + length]).into_owned());
+        from += length + 2;
+    }
+    Some((lines, from))
+}
+
 fn context() -> Context {
     Context::new(LE, 0)
 }
@@ -184,7 +253,7 @@ fn encode(
 }
 
 /// The length of the message that begins here, once that can be known.
-fn length_of(bytes: &[u8]) -> Result<Option<usize>, BusError> {
+pub fn length_of(bytes: &[u8]) -> Result<Option<usize>, BusError> {
     let number = |at: usize| bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map(u32::from_le_bytes);
     let (Some(body), Some(fields)) = (number(4), number(12)) else { return Ok(None) };
     if bytes[0] != b'l' {
@@ -197,16 +266,20 @@ fn length_of(bytes: &[u8]) -> Result<Option<usize>, BusError> {
     Ok(Some(length))
 }
 
-fn parse(bytes: &[u8]) -> Result<Message, BusError> {
+/// Reads one whole message.
+pub fn parse(bytes: &[u8]) -> Result<Message, BusError> {
     let data = Data::new(bytes, context());
     let (header, used): (OwnedHeader, usize) = data.deserialize().map_err(BusError::other)?;
-    let (_, kind, _, _, _, _, fields) = header;
-    let mut message = Message { kind, reply_serial: 0, path: String::new(), member: String::new(), body: Vec::new() };
+    let (_, kind, _, _, _, serial, fields) = header;
+    let mut message = Message { kind, serial, ..Message::default() };
     for (code, value) in &fields {
         match (code, &**value) {
             (&REPLY_SERIAL, Variant::U32(serial)) => message.reply_serial = *serial,
             (&PATH, Variant::ObjectPath(path)) => message.path = path.as_str().to_owned(),
+            (&INTERFACE, Variant::Str(interface)) => message.interface = interface.as_str().to_owned(),
             (&MEMBER, Variant::Str(member)) => message.member = member.as_str().to_owned(),
+            (&SENDER, Variant::Str(sender)) => message.sender = sender.as_str().to_owned(),
+            (&SIGNATURE, Variant::Signature(signature)) => message.signature = signature.to_string_no_parens(),
             _ => {}
         }
     }
