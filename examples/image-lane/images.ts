@@ -11,7 +11,7 @@ function image(suite: 'trixie' | 'bookworm'): ImageSource {
   return debian({
     suite,
     variant: 'minbase',
-    packages: ['systemd-sysv', 'udev', 'dbus'],
+    packages: ['systemd-sysv', 'udev', 'dbus', 'libpam-systemd', 'openssh-server'],
     customize: [
       'echo "lab image" > "$1/etc/motd"',
       'chmod 0640 "$1/etc/motd"',

@@ -11,6 +11,7 @@ import {
   type SystemdManager,
   type Turn,
 } from '@boxlab/native'
+import { type NamedInput, waits, type WaitsOptions, type WaitsResult } from '@boxlab/probes'
 import { type BootedBy, bootedBy } from './booted-by.ts'
 import { type BoxInfo, boxInfo } from './box-info.ts'
 import { checkOptions } from './check-options.ts'
@@ -33,6 +34,7 @@ import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
 import { reachReady } from './reach-ready.ts'
 import type { SystemdMarks } from './stage0/systemd-marks.ts'
+import { recordText, recordUnits, type SystemdFile, systemdInputs } from './systemd/record-texts.ts'
 import { stateRoot } from './state-root.ts'
 import { asideFolder, sweepSoon } from './sweep/index.ts'
 import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
@@ -42,8 +44,18 @@ function machineless(thrown: unknown): boolean {
   return (thrown as { readonly code?: unknown }).code === 'ERR_IMAGE_ABORTED'
 }
 
-/** The bound of each file of a record, in MiB. */
-const defaultMaxMib = 64
+/** The bound of each file of a record, in bytes. */
+function recordLimitBytes({ record }: BoxOptions): number {
+  return (record?.maxMib ?? 64) * 1024 * 1024
+}
+
+/** A box that ends is not kept from it by a guest that does not answer. */
+const lastWordsMs = 10_000
+
+/** How long a running guest's systemd may take to answer, in milliseconds. Default 60 000. */
+export interface SystemdCall {
+  readonly timeoutMs?: number
+}
 
 /** A box of this process has begun to boot. */
 let bootedBefore = false
@@ -167,9 +179,9 @@ export class Box implements AsyncDisposable {
     this.#isLater = bootedBefore
     bootedBefore = true
     const root = stateRoot()
-    const { dir, keep = 'on-failure', maxMib = defaultMaxMib } = this.options.record ?? {}
+    const { dir, keep = 'on-failure' } = this.options.record ?? {}
     const recordDir = resolve(dir ?? join(root, 'records', this.id))
-    const limitBytes = maxMib * 1024 * 1024
+    const limitBytes = recordLimitBytes(this.options)
     const asideDir = asideFolder(root, this.id)
     const order = { id: this.id, name: this.options.name, recordDir, asideDir, startNs, keep, limitBytes, bootedBy: by }
     const machine = new Machine({ ...order, turn })
@@ -287,7 +299,7 @@ export class Box implements AsyncDisposable {
     const problem = strategyProblem(strategy)
     if (problem !== undefined) throw new BoxError('ERR_BOX_OPTIONS', problem)
     const { record } = this
-    const watched = this.#planned?.plan.ready
+    const watched = this.#planned?.watched
     const context = { record, watched, defaults: this.#defaults, timeoutMs, signal }
     return this.#ask('wait', (machine) => waitFor(strategy, { machine, ...context }))
   }
@@ -302,6 +314,30 @@ export class Box implements AsyncDisposable {
         watch.end()
       }
     })
+  }
+
+  /**
+   * What the boot waited for on the way to a target, by what systemd says of its units. A running guest is asked once the
+   * first time; of a box that has ended its record is read. Rejects with ERR_BOX_STATE where that has nothing.
+   */
+  async waits(options: WaitsOptions & SystemdCall = {}): Promise<WaitsResult> {
+    return waits(await this.#systemdTexts(['units'], options), options)
+  }
+
+  /** Gets texts of systemd's into the record where the guest can be asked, and gives what the record has. */
+  async #systemdTexts(files: readonly SystemdFile[], { timeoutMs = 60_000 }: SystemdCall): Promise<NamedInput[]> {
+    const { record, options } = this
+    const bounds = { limitMs: timeoutMs, limitBytes: recordLimitBytes(options) }
+    if (this.state === 'running') {
+      await this.#ask('command', async (machine) => {
+        if (files.includes('jobs')) await recordText(machine, record, 'jobs', bounds)
+        await recordUnits(machine, record, bounds)
+      })
+    }
+    const inputs = systemdInputs(record, files)
+    if (inputs.length > 0) return inputs
+    const remedy = "ask while it runs, or boot it with `record: { waits: true, keep: 'always' }`"
+    throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has nothing of systemd: ${remedy}`)
   }
 
   /**
@@ -368,6 +404,7 @@ export class Box implements AsyncDisposable {
     }
     const ran = machine.state === 'running'
     if (ran && this.#systemd?.isComplete === false) await this.#systemd.read()
+    if (ran && this.#systemd) await this.#lastWords(machine)
     if (ran) machine.count('stop-begin')
     const stopped = await machine.stop()
     // A boot that this ended has the record's last word; its error is its caller's.
@@ -378,6 +415,18 @@ export class Box implements AsyncDisposable {
       throw new BoxError('ERR_BOX_RECORD', `${stopped.recordProblem}; the box has stopped`, { record: this.record })
     }
     return stopped
+  }
+
+  /** What has come since the record was last given it: jobs of logins, the end of a boot that was not over. */
+  async #lastWords(machine: Machine): Promise<void> {
+    const { jobs, waits: units } = this.options.record ?? {}
+    const bounds = { limitMs: lastWordsMs, limitBytes: recordLimitBytes(this.options) }
+    try {
+      if (jobs) await recordText(machine, this.record, 'jobs', bounds)
+      if (jobs || units) await recordUnits(machine, this.record, bounds)
+    } catch {
+      // The record has what came before.
+    }
   }
 
   /** Kills it at once; its process is gone when this returns. In any state, any number of times. */

@@ -220,6 +220,8 @@ const box = fields({
     keep: oneOf('always', 'on-failure', 'never'),
     maxMib: whole(1, 1024 * 1024, ' MiB'),
     journal: truth,
+    waits: truth,
+    jobs: truth,
   }),
   waitFor,
   signal,
@@ -264,6 +266,10 @@ export function checkOptions(options: BoxOptions): void {
   }
   const lonely = options.image ? undefined : imageOnly.find((key) => options[key] !== undefined)
   if (lonely) refuse(`\`${lonely}\` needs an \`image\`: a bare box has no root of its own and no systemd`)
+  const asked = (['waits', 'jobs'] as const).find((key) => options.record?.[key])
+  if (asked && (!options.image || (options.boot ?? 'direct') !== 'direct')) {
+    refuse(`\`record.${asked}\` needs an \`image\` with systemd, booted beside our agent`)
+  }
   const disk = options.disks?.findIndex(({ readonly, interface: bus }) => {
     return readonly && (bus ?? (options.boot === 'firmware' ? 'ide' : 'virtio')) === 'ide'
   })

@@ -123,4 +123,14 @@ export interface RecordOptions {
   readonly maxMib?: number
   /** Follows the journal of a systemd guest into `guest/journal.export`, live. Costs the guest some time. Default false. */
   readonly journal?: boolean
+  /**
+   * Reads from systemd into the record, once the box is ready, when each unit began and ended (`guest/systemd-units.txt`), for
+   * `boxlab waits RECORD`. Default false: `box.waits()` reads it when it is asked.
+   */
+  readonly waits?: boolean
+  /**
+   * Records what PID 1 says of its jobs, from before the first one runs, and keeps it (`guest/systemd-jobs.jsonl`) with what
+   * `waits` reads. Costs the guest some time: `boxlab jobs --observer` measures it. Default false.
+   */
+  readonly jobs?: boolean
 }

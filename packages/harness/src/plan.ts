@@ -21,6 +21,8 @@ export interface Planned {
   readonly notes: readonly string[]
   /** The image of an image box. */
   readonly root?: RootImage
+  /** The mark of what is waited for, where the runtime itself sees it from the boot's first instant on. */
+  readonly watched?: string
   /** Everything that was needed of the cache was there. */
   readonly imagesCached: boolean
 }
@@ -69,9 +71,11 @@ export async function planBoot(
   const disks = [...source.disks, ...own]
   const devices = options.devices ?? {}
   const { waitFor } = options
-  // A process of the image's may fail before what is waited for comes, so the harness waits for both.
-  const follows = options.run === 'entrypoint'
-  const ready = follows ? undefined : waitFor ? nativeMark(waitFor) : defaultReady(options, source.root)
+  const watched = waitFor && nativeMark(waitFor)
+  // A process of the image's may fail before what is waited for comes, and systemd is asked what it waits for when it does
+  // not: the harness follows both.
+  const follows = options.run === 'entrypoint' || (!firmwareOnly && source.root?.hasInit === true)
+  const ready = follows ? undefined : waitFor ? watched : defaultReady(options)
   const kvmPath = kvmDevice()
   const plan: BootPlan = {
     engine: {
@@ -99,19 +103,23 @@ export async function planBoot(
     agent: !firmwareOnly,
     ...(ready !== undefined && { ready }),
     consoleMarks:
-      ready !== undefined && waitFor?.kind === 'console' ? [{ mark: ready, text: String(waitFor.text) }] : [],
+      watched !== undefined && waitFor?.kind === 'console' ? [{ mark: watched, text: String(waitFor.text) }] : [],
     limits: { bootMs: options.timeouts?.bootMs ?? 60_000, stopMs: options.timeouts?.stopMs ?? 10_000 },
     digests: source.digests,
   }
   const { notes, imagesCached } = source
-  return { plan, notes, imagesCached, ...(source.root && { root: source.root }) }
+  return {
+    plan,
+    notes,
+    imagesCached,
+    ...(watched !== undefined && { watched }),
+    ...(source.root && { root: source.root }),
+  }
 }
 
-/** Undefined where the harness follows the image's init. */
-function defaultReady({ boot = 'direct' }: BoxOptions, root: RootImage | undefined): string | undefined {
+function defaultReady({ boot = 'direct' }: BoxOptions): string {
   if (boot === 'firmware') return 'vm-start'
-  if (boot === 'image') return 'login-prompt'
-  return root?.hasInit ? undefined : 'agent-ready'
+  return boot === 'image' ? 'login-prompt' : 'agent-ready'
 }
 
 function planDisk(disk: DiskOptions, index: number, firmwareOnly: boolean): BootPlan['disks'][number] {
@@ -176,13 +184,19 @@ async function directSource(
   await checkKernelImage(kernel.path)
   const root = options.image && (await imageRoot(options.image, kernel, options.writes ?? 'overlay', context))
   machine.mark('image-ready')
+  const recordJobs = options.record?.jobs === true
+  if (recordJobs && root?.image.hasInit !== true) {
+    const message = `\`record.jobs\`: the image ${options.image?.name ?? ''} has no init, so there are no jobs to record`
+    throw new BoxError('ERR_BOX_IMAGE', message)
+  }
+  const stage0 = root && { ...root.stage0, ...(recordJobs && { recordJobs }) }
   machine.mark('rootfs-begin')
   const initramfs = await bareInitramfs({
     agentPath: agentPath(),
     kernel,
-    modules: guestModules(withNet(options), kernel.modulesDir !== undefined, root?.stage0),
+    modules: guestModules(withNet(options), kernel.modulesDir !== undefined, stage0),
     files: [...(options.files ?? []), ...unitFiles(options.units ?? {})],
-    ...(root && { stage0: root.stage0 }),
+    ...(stage0 && { stage0 }),
     ...context,
   })
   machine.mark('rootfs-ready')

@@ -8,7 +8,11 @@ import { initReady } from './stage0/init-ready.ts'
 import { followJournal } from './stage0/journal.ts'
 import { SystemdMarks } from './stage0/systemd-marks.ts'
 import { verifyInGuest } from './stage0/verify.ts'
+import { recordText, recordUnits } from './systemd/record-texts.ts'
 import { Wait, waitFor } from './wait/index.ts'
+
+/** An emulated guest takes seconds to tell of two hundred units. */
+const systemdMs = 60_000
 
 /** A planned box on its way to ready. */
 export interface Boot {
@@ -41,7 +45,11 @@ export async function reachReady(boot: Boot): Promise<Ready> {
   const hasInit = root?.hasInit === true && plan.agent
   if (hasInit && options.record?.journal) void followJournal(machine, record, limitBytes)
   try {
-    const context = { ...boot, timeoutMs: Math.max(1, Math.round(untilMs - performance.now())) }
+    const context = {
+      ...boot,
+      watched: planned.watched,
+      timeoutMs: Math.max(1, Math.round(untilMs - performance.now())),
+    }
     const entrypoint = options.run === 'entrypoint' ? await runEntrypoint(context, root) : undefined
     if (!entrypoint && plan.ready === undefined) {
       const { atNs } = await (options.waitFor ? waitFor(options.waitFor, context) : initReady(context))
@@ -50,12 +58,21 @@ export async function reachReady(boot: Boot): Promise<Ready> {
     if (plan.agent) await verifyInGuest(machine, options)
     const systemd = hasInit ? new SystemdMarks(machine) : undefined
     await systemd?.read()
+    if (hasInit) await recordSystemd(boot)
     return { ...(systemd && { systemd }), ...(entrypoint && { entrypoint: entrypoint.failed }) }
   } catch (thrown) {
     const { code = 'ERR_BOX_UNKNOWN', message } = thrown as { readonly code?: string; readonly message: string }
     await machine.giveUp(code, thrown instanceof BoxError ? thrown.summary : message)
     throw thrown
   }
+}
+
+/** What systemd is asked for where the record shall have it. Without that the boot could not be judged: it fails. */
+async function recordSystemd({ machine, options, record, limitBytes }: Boot): Promise<void> {
+  const { waits, jobs } = options.record ?? {}
+  const bounds = { limitMs: systemdMs, limitBytes }
+  if (jobs) await recordText(machine, record, 'jobs', bounds)
+  if (jobs || waits) await recordUnits(machine, record, bounds)
 }
 
 /** The image's process runs, and what is waited for comes before it fails. */

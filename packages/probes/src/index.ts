@@ -86,6 +86,7 @@ export {
 } from './stats/signed-rank.ts'
 
 export type { Behind } from './systemd/waits/behind.ts'
+export { drawWaits } from './systemd/waits/draw.ts'
 export type { WaitsFinding } from './systemd/waits/blind-spots.ts'
 export type { IdleGap } from './systemd/waits/idle-gaps.ts'
 export type { IdleEnd, PathPart, Tie } from './systemd/waits/path.ts'

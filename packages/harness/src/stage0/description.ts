@@ -15,4 +15,6 @@ export interface Stage0 {
   readonly modules?: Stage0Disk
   /** The image's init; without one the agent stays process 1. */
   readonly init?: string
+  /** The agent records the jobs of systemd, from before the first one runs. */
+  readonly recordJobs?: boolean
 }

@@ -1,33 +1,7 @@
 import { expect, it } from 'vitest'
 import { waits } from '../../src/index.ts'
 import { aBoot, showManager } from './a-systemd.ts'
-
-const LINES_OF_A_UNIT = 60
-
-/** A dump of `units` services, each after the one before and some others, ten a second. */
-function dumpOf(units: number): string {
-  const at = (second: number): string => `Mon 2026-11-30 ${new Date(second * 1000).toISOString().slice(11, 19)} UTC`
-  const blocks = Array.from({ length: units }, (_, index) => {
-    const [run, end] = [at(10 + Math.floor(index / 10)), at(10 + Math.floor((index + 5) / 10))]
-    return [
-      `-> Unit u${index}.service:`,
-      `\tDescription: unit ${index}`,
-      '\tUnit Load State: loaded',
-      `\tInactive Exit Timestamp: ${run}`,
-      `\tActive Enter Timestamp: ${end}`,
-      '\tActive Exit Timestamp: n/a',
-      '\tInactive Enter Timestamp: n/a',
-      `\tCondition Timestamp: ${run}`,
-      '\tCondition Result: yes',
-      ...[1, 7, 31, 101]
-        .filter((back) => back <= index)
-        .map((back) => `\tAfter: u${index - back}.service (origin-file)`),
-      '\tStopWhenUnneeded: no',
-      ...Array.from({ length: LINES_OF_A_UNIT }, (__, line) => `\tSetting${line}: value of it`),
-    ].join('\n')
-  })
-  return `Timestamp kernel: ${at(5)}\nTimestamp userspace: ${at(9)}\n${blocks.join('\n')}\n`
-}
+import { dumpOf } from './large-dump.ts'
 
 /** One target after all units, which end in the same microsecond: the most ties that there can be. */
 function tiedShow(units: number): ReturnType<typeof aBoot> {

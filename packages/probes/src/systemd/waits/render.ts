@@ -2,7 +2,7 @@ import { asDisplayText } from '../../kernel/terminal.ts'
 import { wrap } from '../../timeline/captions.ts'
 import { exactMs } from '../milliseconds.ts'
 import type { PathPart } from './path.ts'
-import type { PhaseName } from './phases.ts'
+import { PHASE_WORDS } from './phase-words.ts'
 import { footLines } from './render-foot.ts'
 import type { NoWaits, WaitsReport, WaitsResult } from './waits-report.ts'
 
@@ -75,22 +75,13 @@ const WORDS: { readonly [kind in PathPart['kind']]: string } = {
   idle: 'idle',
 }
 
-const PHASES: { readonly [name in PhaseName]: string } = {
-  kernel: 'kernel',
-  initrd: 'initrd',
-  start: 'PID 1: start',
-  security: 'PID 1: security',
-  setup: 'PID 1: setup',
-  generators: 'PID 1: generators',
-  'units-load': 'PID 1: loading units',
-  dispatch: 'PID 1: first transaction and dispatch',
-}
-
 function sayPart(part: PathPart): string {
   switch (part.kind) {
     case 'phase':
       if (part.name === 'dispatch' && part.startUs === 0) return `not told apart, until ${part.endedBy ?? '?'} was run`
-      return part.endedBy === undefined ? PHASES[part.name] : `${PHASES[part.name]}, until ${part.endedBy} was run`
+      return part.endedBy === undefined
+        ? PHASE_WORDS[part.name]
+        : `${PHASE_WORDS[part.name]}, until ${part.endedBy} was run`
     case 'gap':
       return `${part.unit} done, until ${part.endedBy} was run${part.triggeredBy === undefined ? '' : ` (can be triggered by ${part.triggeredBy.join(', ')})`}`
     case 'wait':

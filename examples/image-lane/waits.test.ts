@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { useBox } from '@boxlab/harness/vitest'
+import { images } from './images.ts'
+
+/** Units that make a boot slow, each in a way of its own. */
+const oneshot = (unit: string, line: string): string =>
+  `[Unit]\n${unit}\n[Service]\nType=oneshot\nExecStart=${line}\n[Install]\nWantedBy=multi-user.target\n`
+const units = {
+  // What the target waits for. systemd-analyze critical-chain does not see it: it is never "active".
+  'lab-slow.service': oneshot('Description=slow', '/bin/sleep 8'),
+  // A disk that is not there, waited for from the beginning.
+  'dev-lab.device.d/limit.conf': '[Unit]\nJobRunningTimeoutSec=2s\n',
+  'lab-disk.service': oneshot('DefaultDependencies=no\nWants=dev-lab.device\nAfter=dev-lab.device', '/bin/true'),
+  // Each after the other: systemd takes one job away, and whoever it was for never runs.
+  'lab-egg.service': oneshot('After=lab-hen.service', '/bin/true'),
+  'lab-hen.service': oneshot('After=lab-egg.service', '/bin/true'),
+  // Not in the way of the target, but of the login prompt, which waits for the queue to be empty.
+  'lab-behind.service': oneshot('After=multi-user.target', '/bin/sleep 2'),
+}
+
+describe.each(Object.entries(images))('a slow boot of %s', (suite, image) => {
+  const box = useBox({
+    image,
+    units,
+    cpus: 2,
+    memoryMib: 768,
+    name: `slow ${suite}`,
+    timeouts: { bootMs: 300_000 },
+    record: { waits: true },
+  })
+
+  test('the parts of the way to the target, the prompt and sshd account for every microsecond', async () => {
+    for (const target of ['multi-user.target', 'login', 'ssh']) {
+      const waits = await box.waits({ target })
+      if (!waits.found) throw new Error(waits.message)
+      expect(waits.resolution).toBe('microsecond')
+      const sum = waits.parts.reduce((us, { startUs, endUs }) => us + endUs - startUs, 0)
+      expect(sum).toBe(waits.totalUs)
+      expect(waits.targetUs - waits.originUs).toBe(waits.totalUs)
+    }
+  })
+
+  // #region matchers
+  test('the slow unit is what the target waited for, and sshd did not wait for it', async () => {
+    await expect(box).toHaveCriticalPath({ containing: ['lab-slow.service'], notContaining: ['lab-behind.service'] })
+    await expect(box).toHaveCriticalPath({ notContaining: ['lab-slow.service'] }, { target: 'ssh' })
+    await expect(box).toHaveSlack('ssh.service', { atLeast: '100ms' })
+  })
+  // #endregion
+
+  test('the disk that never came is a wait until its limit', async () => {
+    const waits = await box.waits({ target: 'lab-disk.service' })
+    const part = waits.found && waits.parts.find(({ kind }) => kind === 'wait')
+    expect(part).toMatchObject({ unit: 'dev-lab.device', endedBy: 'timeout' })
+    expect(part && part.endUs - part.startUs).toBe(2_000_000)
+  })
+
+  test('one of the cycle never ran, and the console names the cycle', async () => {
+    const reached = await Promise.all(
+      ['lab-egg.service', 'lab-hen.service'].map(async (target) => (await box.waits({ target })).found),
+    )
+    expect(reached.filter(Boolean)).toHaveLength(1)
+    expect(() => expect(box).toHaveCleanConsole()).toThrow(/ordering-cycle at line \d+: .*lab-(egg|hen)\.service/)
+  })
+
+  test('what starts behind the target is named', async () => {
+    await expect(box).toStartBehind('multi-user.target', ['lab-behind.service'])
+    await expect(box).toReachUnit('login')
+    await expect(box).toHaveNoGapLongerThan('60s')
+  })
+})

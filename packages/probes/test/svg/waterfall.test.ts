@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { drawWaits, waits } from '../../src/index.ts'
+import { drawWaterfall, type Waterfall } from '../../src/svg/waterfall.ts'
+import { recording } from '../systemd/recordings.ts'
+
+const KINDS = [{ kind: 'work', colour: '#123456', meaning: 'at work' }]
+
+function drawn(changes: Partial<Waterfall>): string {
+  return drawWaterfall({ title: 't', rows: [], bands: [], marks: [], kinds: KINDS, ...changes })
+}
+
+/** The bars of a drawing: where each begins and how wide it is, in pixels. */
+function bars(svg: string): { readonly x: number; readonly width: number; readonly title: string }[] {
+  const found = svg.matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"[^>]*><title>([^<]*)</g)
+  return [...found].map(([, x, width, title = '']) => ({ x: Number(x), width: Number(width), title }))
+}
+
+describe('a waterfall', () => {
+  it('has its bars in proportion to their times', () => {
+    const bar = (startUs: number, endUs: number, title: string) => ({ kind: 'work', startUs, endUs, title })
+    const rows = [{ label: 'a', bars: [bar(0, 100, 'first'), bar(100, 400, 'second')] }]
+    const [first, second] = bars(drawn({ rows }))
+    expect(second!.width / first!.width).toBeCloseTo(3, 2)
+    expect(second!.x).toBeCloseTo(first!.x + first!.width, 1)
+  })
+
+  it('shows what took no time too', () => {
+    const rows = [{ label: 'a', bars: [{ kind: 'work', startUs: 5, endUs: 5, title: 'instant' }] }]
+    expect(bars(drawn({ rows }))[0]!.width).toBeGreaterThan(0)
+  })
+
+  it('takes names as text, whatever is in them', () => {
+    const label = '<script>&"\u001b[31m\n'
+    const svg = drawn({ title: label, rows: [{ label, bars: [{ kind: 'work', startUs: 0, endUs: 1, title: label }] }] })
+    expect(svg).not.toContain('<script>')
+    expect(svg).not.toContain('\u001b')
+    expect(svg).toContain('&lt;script&gt;&amp;&quot;')
+  })
+
+  it('is drawn of nothing as well', () => {
+    expect(drawn({})).toMatch(/^<svg [^]*<\/svg>\n$/)
+    expect(drawn({})).not.toMatch(/NaN|Infinity|undefined/)
+  })
+})
+
+describe('the waterfall of a recorded boot', () => {
+  const report = waits(recording('b12x-nasty'))
+  if (!report.found) throw new Error(report.message)
+  const svg = drawWaits(report)
+
+  it('has a bar for each part of the path, each idle gap and each unit behind the target', () => {
+    expect(bars(svg)).toHaveLength(report.parts.length + report.idleGaps.length + report.behind.length)
+  })
+
+  it('has the longest bar of the path at the unit that took longest', () => {
+    const onPath = bars(svg).filter(({ title }) => title.includes(': activating'))
+    const longest = onPath.reduce((a, b) => (b.width > a.width ? b : a))
+    expect(longest.title).toBe('n-long.service: activating, 6663.473 ms from 5225.657 ms on')
+  })
+
+  it('is well-formed: every element that is opened is closed', () => {
+    const open: string[] = []
+    const crossed: string[] = []
+    for (const [, close, name = '', self] of svg.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {
+      if (close === '' && self === '') open.push(name)
+      if (close === '/' && open.pop() !== name) crossed.push(name)
+    }
+    expect({ open, crossed }).toEqual({ open: [], crossed: [] })
+  })
+})
