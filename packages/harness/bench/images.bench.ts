@@ -19,7 +19,7 @@ import { sourceSet } from './images/source-set.ts'
 import { trixie } from './images/trixie.ts'
 import { twoWays } from './images/two-ways.ts'
 import { ALPHA } from './overhead/compare.ts'
-import { pairOrder, seeded } from './overhead/order.ts'
+import { pairOrder, seeded } from '../src/lanes/order.ts'
 import { short, table } from './overhead/table.ts'
 
 const MOST_BUILDS = 3

@@ -24,7 +24,7 @@ import {
   placeTinyTrue,
   streamedOutput,
 } from './overhead/guest-work.ts'
-import { seeded } from './overhead/order.ts'
+import { seeded } from '../src/lanes/order.ts'
 import { POLL_MS } from './overhead/plain-boot.ts'
 import { contestReport, outputHead, outputRow, roundTripHead, roundTripRow } from './overhead/report.ts'
 import { table } from './overhead/table.ts'

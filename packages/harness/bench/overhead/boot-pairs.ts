@@ -1,6 +1,6 @@
 import type { BoxOptions } from '../../src/index.ts'
 import { type BootedEngine, boxedBoot, type BootSample } from './boxed-boot.ts'
-import { pairOrder } from './order.ts'
+import { pairOrder } from '../../src/lanes/order.ts'
 import { plainBoot } from './plain-boot.ts'
 
 /** What is booted in both arms. */

@@ -1,5 +1,5 @@
 import type { Box } from '../../src/index.ts'
-import { seeded } from './order.ts'
+import { seeded } from '../../src/lanes/order.ts'
 import { tinyTrue } from './tiny-true.ts'
 
 /** Round trips in milliseconds, and the part of each that the guest itself saw. */
