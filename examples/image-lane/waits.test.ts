@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { useBox } from '@boxlab/harness/vitest'
+import { useBox, type WaitsReport } from '@boxlab/harness/vitest'
 import { images } from './images.ts'
 
 /** Units that make a boot slow, each in a way of its own. */
@@ -66,6 +66,10 @@ describe.each(Object.entries(images))('a slow boot of %s', (suite, image) => {
   test('what starts behind the target is named', async () => {
     await expect(box).toStartBehind('multi-user.target', ['lab-behind.service'])
     await expect(box).toReachUnit('login')
+    const { prompt } = (await box.waits({ target: 'login' })) as WaitsReport
+    // systemd 256 and later stamp the exec of getty; before that it is known to be no earlier than what it waited for.
+    expect(prompt?.from).toBe(suite === 'trixie' ? 'handoff' : 'not-before')
+    expect(prompt?.promptUs).toBeGreaterThan(prompt!.activeUs)
     await expect(box).toHaveNoGapLongerThan('60s')
   })
 })

@@ -14,8 +14,9 @@ export {
   type Stopped,
   type SystemdManager,
 } from '@boxlab/native'
+export type { WaitsOptions, WaitsReport, WaitsResult } from '@boxlab/probes'
 export { bootBox } from './boot-box.ts'
-export { Box } from './box.ts'
+export { Box, type SystemdCall } from './box.ts'
 export type { BoxInfo } from './box-info.ts'
 export { ExecError, type ExecOptions, type ExecResult } from './exec.ts'
 export {

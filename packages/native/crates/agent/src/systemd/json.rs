@@ -26,9 +26,11 @@ pub fn to_json(value: &Variant<'_>) -> Value {
         Variant::Signature(signature) => signature.to_string().into(),
         Variant::ObjectPath(path) => path.as_str().into(),
         Variant::Variant(inner) => to_json(inner),
-        Variant::Array(array) if array.element_signature() == u8::SIGNATURE => {
-            array.iter().map(|byte| if let Variant::U8(byte) = byte { format!("{byte:02x}") } else { String::new() }).collect::<String>().into()
-        }
+        Variant::Array(array) if array.element_signature() == u8::SIGNATURE => array
+            .iter()
+            .map(|byte| if let Variant::U8(byte) = byte { format!("{byte:02x}") } else { String::new() })
+            .collect::<String>()
+            .into(),
         Variant::Array(array) => array.iter().map(to_json).collect(),
         Variant::Structure(fields) => fields.fields().iter().map(to_json).collect(),
         Variant::Dict(dict) => {

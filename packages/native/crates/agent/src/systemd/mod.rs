@@ -27,11 +27,7 @@ pub use bus::BusError;
 pub use recorder::Recorder;
 
 /// Sends one of the texts.
-pub async fn text(
-    mut stream: Stream,
-    what: SystemdText,
-    recorder: Option<Arc<Recorder>>,
-) -> Result<(), FrameError> {
+pub async fn text(mut stream: Stream, what: SystemdText, recorder: Option<Arc<Recorder>>) -> Result<(), FrameError> {
     let made = match what {
         SystemdText::Units => show::units(false).await,
         SystemdText::QueuedUnits => show::units(true).await,

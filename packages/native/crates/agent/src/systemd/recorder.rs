@@ -263,7 +263,10 @@ mod tests {
             let lines = taken(&[&whole[..cut], &whole[cut..]]);
             assert_eq!(lines.len(), 4, "{cut}");
             assert_eq!(lines[0], json!({ "header": { "version": 1, "startUs": 1, "connectedUs": 2, "tries": 3 } }));
-            assert_eq!(lines[1], json!({ "t": if cut < ANSWERS.len() { 11 } else { 10 }, "auth": ["OK 1234", "AGREE_UNIX_FD"] }));
+            assert_eq!(
+                lines[1],
+                json!({ "t": if cut < ANSWERS.len() { 11 } else { 10 }, "auth": ["OK 1234", "AGREE_UNIX_FD"] })
+            );
             assert_eq!(lines[2]["t"], json!(if cut < first { 11 } else { 10 }), "{cut}");
             assert_eq!((&lines[2]["body"], &lines[3]["body"]), (&json!(["one"]), &json!(["two"])));
             assert_eq!(lines[3]["t"], json!(11));

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use zbus::wire::serialized::{Context, Data};
 use zbus::wire::{DynamicType, LE, Type, to_bytes, to_bytes_for_signature};
-use zbus::{ObjectPath, OwnedVariant, Signature, Structure, Variant};
+use zbus::{ObjectPath, OwnedVariant, Structure, Variant};
 
 use super::bus::BusError;
 use super::json::to_json;
@@ -237,16 +237,22 @@ fn encode(
     let signature = arguments.signature();
     let body = to_bytes_for_signature(context(), &signature, arguments).map_err(BusError::other)?;
     let path = ObjectPath::try_from(path).map_err(BusError::other)?;
-    let mut fields =
+    let fields =
         vec![(PATH, Variant::from(path)), (INTERFACE, Variant::from(interface)), (MEMBER, Variant::from(member))];
-    if !body.is_empty() {
-        // The signature of a message is of its arguments, one after the other: without the brackets of a structure.
-        let inner = signature.to_string_no_parens();
-        fields.push((SIGNATURE, Variant::from(Signature::try_from(inner.as_str()).map_err(BusError::other)?)));
-    }
     let length = u32::try_from(body.len()).map_err(BusError::other)?;
     let header: Header<'_> = (b'l', CALL, 0, 1, length, serial, fields);
     let mut message = to_bytes(context(), &header).map_err(BusError::other)?.to_vec();
+    if !body.is_empty() {
+        // The signature of a message is of its arguments, one after the other. A field of that kind zbus would write with
+        // the brackets of a structure, so it is put here: its code, and a variant of the type `g`.
+        let inner = signature.to_string_no_parens();
+        message.resize(message.len().next_multiple_of(8), 0);
+        message.extend([SIGNATURE, 1, b'g', 0, u8::try_from(inner.len()).map_err(BusError::other)?]);
+        message.extend_from_slice(inner.as_bytes());
+        message.push(0);
+        let fields = u32::try_from(message.len() - FIXED_BYTES).map_err(BusError::other)?;
+        message[FIXED_BYTES - 4..FIXED_BYTES].copy_from_slice(&fields.to_le_bytes());
+    }
     message.resize(message.len().next_multiple_of(8), 0);
     message.extend_from_slice(&body);
     Ok(message)
@@ -305,6 +311,12 @@ mod tests {
         let message = parse(&bytes).unwrap();
         assert_eq!((message.kind, message.path.as_str(), message.member.as_str()), (CALL, "/o", "M"));
         assert_eq!(decode::<String>(&message.body).unwrap(), "x");
+        // Several arguments are one after the other, without the brackets of a structure.
+        let several = parse(&encode(8, "/o", "a.b", "M", &("x", 7u32)).unwrap()).unwrap();
+        assert_eq!((several.signature.as_str(), several.body.len()), ("su", 12));
+        assert_eq!(several.arguments().unwrap(), serde_json::json!(["x", 7]));
+        let raw = encode(8, "/o", "a.b", "M", &("x", "y")).unwrap();
+        assert!(raw.windows(4).any(|four| four == b"\x02ss\0"), "{raw:?}");
         let empty = encode(1, "/o", "a.b", "M", &()).unwrap();
         assert_eq!(empty.len() % 8, 0);
     }
@@ -348,7 +360,7 @@ mod tests {
                 1,
                 vec![(PATH, ObjectPath::try_from("/u").unwrap().into()), (MEMBER, "Changed".into()), sender],
             );
-            let fields = vec![(REPLY_SERIAL, Variant::from(1u32)), (SIGNATURE, Signature::U32.into())];
+            let fields = vec![(REPLY_SERIAL, Variant::from(1u32)), (SIGNATURE, zbus::Signature::U32.into())];
             let answer: Header<'_> = (b'l', RETURN, 1, 1, 4, 2, fields);
             for (header, body) in [(signal, &[][..]), (answer, &[42, 0, 0, 0][..])] {
                 let mut bytes = to_bytes(context(), &header).unwrap().to_vec();
