@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { type NamedInput, renderWaits, waits, waitsJson } from '@boxlab/probes'
+import { renderWaits, waits, waitsJson } from '@boxlab/probes'
 import type { Command } from 'commander'
+import { readInputs } from './read-inputs.ts'
 import { terminalOf } from './terminal.ts'
 
 interface WaitsFlags {
@@ -29,15 +29,10 @@ export function addWaits(program: Command): void {
 
 /** 2 for files that cannot be read; 1 for files without an answer. */
 function printWaits({ from, target, fromKernel = false, json = false }: WaitsFlags): 0 | 1 | 2 {
-  const inputs: NamedInput[] = []
-  for (const name of from) {
-    try {
-      inputs.push({ name, input: readFileSync(name) })
-    } catch (error) {
-      const why = (error as NodeJS.ErrnoException).code ?? String(error)
-      process.stderr.write(`boxlab: ${name} cannot be read (${why}); give a file with the output of systemctl show\n`)
-      return 2
-    }
+  const inputs = readInputs(from, 'give a file with the output of systemctl show')
+  if (typeof inputs === 'string') {
+    process.stderr.write(inputs)
+    return 2
   }
   const result = waits(inputs, { target, fromKernel })
   if (json) process.stdout.write(`${JSON.stringify(waitsJson(result), null, 2)}\n`)

@@ -1,6 +1,6 @@
 /** What a reader of systemd's text could not use, by kind. */
-export interface ReadingDiagnostic {
-  readonly name: ReadingDiagnosticName
+export interface ReadingDiagnostic<Name extends string = ReadingDiagnosticName> {
+  readonly name: Name
   /** `data-loss`: something is missing from the finding; `info`: skipped, and no part of the answer. */
   readonly severity: 'info' | 'data-loss'
   /** The input, by the name the caller gave it. */
@@ -47,17 +47,23 @@ export const MAX_LINES = 10
 const MAX_NAME_CHARS = 80
 
 /** Counts what one input could not give. */
-export interface ReadingProblems {
-  add(name: ReadingDiagnosticName, line: number, about?: string): void
-  list(): readonly ReadingDiagnostic[]
+export interface ReadingProblems<Name extends string = ReadingDiagnosticName> {
+  add(name: Name, line: number, about?: string): void
+  list(): readonly ReadingDiagnostic<Name>[]
 }
 
 /** Makes a counter for the input called `file`. */
 export function countReadingProblems(file: string): ReadingProblems {
-  const counted = new Map<
-    ReadingDiagnosticName,
-    { count: number; readonly lines: number[]; readonly about: string[] }
-  >()
+  return countProblems(file, MEANINGS, INFO)
+}
+
+/** Makes a counter for the input called `file`, whose kinds are the keys of `meanings`; those in `info` lose nothing. */
+export function countProblems<Name extends string>(
+  file: string,
+  meanings: { readonly [name in Name]: string },
+  info: ReadonlySet<Name>,
+): ReadingProblems<Name> {
+  const counted = new Map<Name, { count: number; readonly lines: number[]; readonly about: string[] }>()
   return {
     add(name, line, about) {
       const entry = counted.get(name) ?? { count: 0, lines: [], about: [] }
@@ -70,12 +76,12 @@ export function countReadingProblems(file: string): ReadingProblems {
     list() {
       return [...counted].map(([name, { count, lines, about }]) => ({
         name,
-        severity: INFO.has(name) ? 'info' : 'data-loss',
+        severity: info.has(name) ? 'info' : 'data-loss',
         file,
         count,
         lines,
         about,
-        meaning: MEANINGS[name],
+        meaning: meanings[name],
       }))
     },
   }

@@ -1,10 +1,14 @@
 import { type ByteInput, chunksOf } from '../../input/byte-input.ts'
 import { LINE_CAP_BYTES } from '../../input/line-splitter.ts'
 import { plainText } from '../../kernel/terminal.ts'
-import type { ReadingProblems } from './reading-diagnostics.ts'
 
 /** Takes one line, as a terminal would show it: no line end, no escape codes. */
 export type LineTaker = (line: string, number: number) => void
+
+/** Where lines are counted that cannot be used. */
+export interface LineProblems {
+  add(name: 'console-line' | 'torn-line' | 'torn-tail' | 'line-too-long', line: number): void
+}
 
 // oxlint-disable-next-line no-control-regex
 const NEEDS_CLEANING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/
@@ -20,7 +24,7 @@ const MESSAGE =
  */
 export function readTextLines(
   input: ByteInput,
-  problems: ReadingProblems,
+  problems: LineProblems,
   take: LineTaker,
   torn: LineTaker,
 ): { readonly lines: number } {
@@ -58,7 +62,8 @@ export function readTextLines(
   return { lines: number }
 }
 
-function textOf(input: ByteInput): string {
+/** An input as one text. */
+export function textOf(input: ByteInput): string {
   if (typeof input === 'string') return input
   const decoder = new TextDecoder()
   let text = ''

@@ -1,6 +1,7 @@
 import { asDisplayText } from '../../kernel/terminal.ts'
 import { wrap } from '../../timeline/captions.ts'
 import { exactMs } from '../milliseconds.ts'
+import { problemLine } from '../read/problem-line.ts'
 import type { PathPart } from './path.ts'
 import { PHASE_WORDS } from './phase-words.ts'
 import { footLines } from './render-foot.ts'
@@ -91,10 +92,4 @@ function sayPart(part: PathPart): string {
     default:
       return part.unit
   }
-}
-
-function problemLine({ name, file, count, lines, about, meaning }: NoWaits['diagnostics']['problems'][number]): string {
-  const where = `${file}${lines.length === 0 ? '' : ` line ${lines.slice(0, 3).join(', ')}${count > 3 ? ', …' : ''}`}`
-  const what = about.length === 0 ? '' : ` (${about.slice(0, 3).join(', ')}${about.length > 3 ? ', …' : ''})`
-  return asDisplayText(`${name}: ${count} in ${where}${what}. ${meaning}`)
 }
