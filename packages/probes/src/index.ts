@@ -85,6 +85,29 @@ export {
   signedRankP,
 } from './stats/signed-rank.ts'
 
+export type { Dispatch } from './systemd/jobs/analyse/dispatch.ts'
+export type { JobsFinding } from './systemd/jobs/analyse/findings.ts'
+export type { SignalLag } from './systemd/jobs/analyse/lag.ts'
+export { jobs, jobsBetween } from './systemd/jobs/jobs.ts'
+export type { JobsDiagnostic, JobsDiagnosticName } from './systemd/jobs/jobs-diagnostics.ts'
+export { jobsJson, type JobsJson } from './systemd/jobs/jobs-json.ts'
+export type {
+  Interval,
+  Job,
+  JobsDiagnostics,
+  JobsOptions,
+  JobsReport,
+  JobsResult,
+  NoJobs,
+  QueueDepth,
+  StartupFinished,
+} from './systemd/jobs/jobs-report.ts'
+export type { Contradiction, SaidRelations } from './systemd/jobs/model/add-snapshots.ts'
+export type { JobSource, JobState } from './systemd/jobs/model/job-life.ts'
+export type { DepthStep, Hole, ReloadWindow } from './systemd/jobs/model/play-recording.ts'
+export { type JobsRenderOptions, renderJobs } from './systemd/jobs/render.ts'
+export type { JobType, QueuedState } from './systemd/jobs/words.ts'
+
 export type { Behind } from './systemd/waits/behind.ts'
 export { drawWaits } from './systemd/waits/draw.ts'
 export type { WaitsFinding } from './systemd/waits/blind-spots.ts'
