@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { addBoot } from './boot.ts'
 import { addDoctor } from './doctor.ts'
 import { addImage } from './image.ts'
+import { addJobs } from './jobs.ts'
 import { addPs } from './ps.ts'
 import { addShow } from './show.ts'
 import { addSweep } from './sweep.ts'
@@ -40,6 +41,7 @@ function commandLine(): Command {
   addBoot(program)
   addShow(program)
   addWaits(program)
+  addJobs(program)
   addImage(program)
   addPs(program)
   addSweep(program)
