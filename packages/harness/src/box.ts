@@ -11,7 +11,15 @@ import {
   type SystemdManager,
   type Turn,
 } from '@boxlab/native'
-import { type NamedInput, waits, type WaitsOptions, type WaitsResult } from '@boxlab/probes'
+import {
+  jobs,
+  type JobsOptions,
+  type JobsResult,
+  type NamedInput,
+  waits,
+  type WaitsOptions,
+  type WaitsResult,
+} from '@boxlab/probes'
 import { type BootedBy, bootedBy } from './booted-by.ts'
 import { type BoxInfo, boxInfo } from './box-info.ts'
 import { checkOptions } from './check-options.ts'
@@ -34,7 +42,7 @@ import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
 import { reachReady } from './reach-ready.ts'
 import type { SystemdMarks } from './stage0/systemd-marks.ts'
-import { recordText, recordUnits, type SystemdFile, systemdInputs } from './systemd/record-texts.ts'
+import { recordLastWords, recordText, recordUnits, type SystemdFile, systemdInputs } from './systemd/record-texts.ts'
 import { stateRoot } from './state-root.ts'
 import { asideFolder, sweepSoon } from './sweep/index.ts'
 import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
@@ -48,9 +56,6 @@ function machineless(thrown: unknown): boolean {
 function recordLimitBytes({ record }: BoxOptions): number {
   return (record?.maxMib ?? 64) * 1024 * 1024
 }
-
-/** A box that ends is not kept from it by a guest that does not answer. */
-const lastWordsMs = 10_000
 
 /** How long a running guest's systemd may take to answer, in milliseconds. Default 60 000. */
 export interface SystemdCall {
@@ -324,6 +329,14 @@ export class Box implements AsyncDisposable {
     return waits(await this.#systemdTexts(['units'], options), options)
   }
 
+  /**
+   * What PID 1's job queue did, from the recording that `record: { jobs: true }` makes. A running guest is asked for what has
+   * come so far; of a box that has ended its record is read. Rejects where nothing was recorded.
+   */
+  async jobs(options: JobsOptions & SystemdCall = {}): Promise<JobsResult> {
+    return jobs(await this.#systemdTexts(['jobs', 'units'], options), options)
+  }
+
   /** Gets texts of systemd's into the record where the guest can be asked, and gives what the record has. */
   async #systemdTexts(files: readonly SystemdFile[], { timeoutMs = 60_000 }: SystemdCall): Promise<NamedInput[]> {
     const { record, options } = this
@@ -404,7 +417,8 @@ export class Box implements AsyncDisposable {
     }
     const ran = machine.state === 'running'
     if (ran && this.#systemd?.isComplete === false) await this.#systemd.read()
-    if (ran && this.#systemd) await this.#lastWords(machine)
+    if (ran && this.#systemd)
+      await recordLastWords(machine, this.record, recordLimitBytes(this.options), this.options.record)
     if (ran) machine.count('stop-begin')
     const stopped = await machine.stop()
     // A boot that this ended has the record's last word; its error is its caller's.
@@ -415,18 +429,6 @@ export class Box implements AsyncDisposable {
       throw new BoxError('ERR_BOX_RECORD', `${stopped.recordProblem}; the box has stopped`, { record: this.record })
     }
     return stopped
-  }
-
-  /** What has come since the record was last given it: jobs of logins, the end of a boot that was not over. */
-  async #lastWords(machine: Machine): Promise<void> {
-    const { jobs, waits: units } = this.options.record ?? {}
-    const bounds = { limitMs: lastWordsMs, limitBytes: recordLimitBytes(this.options) }
-    try {
-      if (jobs) await recordText(machine, this.record, 'jobs', bounds)
-      if (jobs || units) await recordUnits(machine, this.record, bounds)
-    } catch {
-      // The record has what came before.
-    }
   }
 
   /** Kills it at once; its process is gone when this returns. In any state, any number of times. */

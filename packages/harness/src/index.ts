@@ -14,7 +14,7 @@ export {
   type Stopped,
   type SystemdManager,
 } from '@boxlab/native'
-export type { WaitsOptions, WaitsReport, WaitsResult } from '@boxlab/probes'
+export type { Job, JobsOptions, JobsReport, JobsResult, WaitsOptions, WaitsReport, WaitsResult } from '@boxlab/probes'
 export { bootBox } from './boot-box.ts'
 export { Box, type SystemdCall } from './box.ts'
 export type { BoxInfo } from './box-info.ts'

@@ -9,6 +9,7 @@ import { followJournal } from './stage0/journal.ts'
 import { SystemdMarks } from './stage0/systemd-marks.ts'
 import { verifyInGuest } from './stage0/verify.ts'
 import { recordText, recordUnits } from './systemd/record-texts.ts'
+import { tellQueue } from './systemd/tell-queue.ts'
 import { Wait, waitFor } from './wait/index.ts'
 
 /** An emulated guest takes seconds to tell of two hundred units. */
@@ -61,6 +62,9 @@ export async function reachReady(boot: Boot): Promise<Ready> {
     if (hasInit) await recordSystemd(boot)
     return { ...(systemd && { systemd }), ...(entrypoint && { entrypoint: entrypoint.failed }) }
   } catch (thrown) {
+    if (hasInit && thrown instanceof BoxError && thrown.code === 'ERR_BOX_TIMEOUT') {
+      await tellQueue(thrown, machine, record, { limitBytes, jobs: options.record?.jobs })
+    }
     const { code = 'ERR_BOX_UNKNOWN', message } = thrown as { readonly code?: string; readonly message: string }
     await machine.giveUp(code, thrown instanceof BoxError ? thrown.summary : message)
     throw thrown

@@ -6,8 +6,8 @@ import type { BoxOptions } from '../options.ts'
 import { Wait } from '../wait/index.ts'
 import { imageSourceOf } from './image-source.ts'
 
-/** The flags of `boxlab boot` as commander reads them. */
-export interface BootFlags {
+/** The flags that describe a box, as commander reads them. */
+export interface MachineFlags {
   readonly kernel?: string
   readonly image?: ImageSource
   readonly ownLoader?: true
@@ -21,13 +21,25 @@ export interface BootFlags {
   readonly timeout?: number
   readonly record?: string
   readonly engine?: string
+}
+
+/** The flags of `boxlab boot`. */
+export interface BootFlags extends MachineFlags {
   readonly exec?: readonly string[]
   readonly hold?: true
   readonly json?: true
 }
 
-/** Adds the flags to the command. */
+/** Adds the flags of `boxlab boot`. */
 export function addBootFlags(command: Command): Command {
+  return addMachineFlags(command)
+    .option('--exec <line>', "run this line in the guest's shell once it is ready; may be repeated", collect)
+    .option('--hold', 'keep the box until Ctrl-C')
+    .option('--json', 'print one JSON object instead of the table')
+}
+
+/** Adds the flags that describe a box. */
+export function addMachineFlags(command: Command): Command {
   return command
     .option('--kernel <path>', "a bzImage or PVH vmlinux (default: Debian's cloud kernel, from the cache)")
     .option(
@@ -46,13 +58,10 @@ export function addBootFlags(command: Command): Command {
     .option('--timeout <ms>', 'time until ready, in milliseconds (default: 60000)', wholeNumber)
     .option('--record <dir>', 'the folder of the record (default: a new one below records/ in BOXLAB_HOME)')
     .option('--engine <path>', 'the QEMU program (default: qemu-system-x86_64 from PATH)')
-    .option('--exec <line>', "run this line in the guest's shell once it is ready; may be repeated", collect)
-    .option('--hold', 'keep the box until Ctrl-C')
-    .option('--json', 'print one JSON object instead of the table')
 }
 
 /** The options of the box that the flags describe. What the values mean is checked where the box is made. */
-export function boxOptionsOf(flags: BootFlags, signal: AbortSignal): BoxOptions {
+export function boxOptionsOf(flags: MachineFlags, signal: AbortSignal): BoxOptions {
   return {
     accel: flags.accel,
     signal,

@@ -3,6 +3,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Machine, SystemdText } from '@boxlab/native'
 import type { NamedInput } from '@boxlab/probes'
+import type { RecordOptions } from '../options.ts'
 
 /**
  * What systemd of the guest said, in the record. `units` is text as `systemctl show --all` prints it; `jobs` has a line of
@@ -67,4 +68,23 @@ function isOver(record: string): boolean {
 /** Puts the units of a guest that runs into the record, unless those of the whole boot are there. */
 export async function recordUnits(machine: Machine, record: string, bounds: Bounds): Promise<void> {
   if (!isOver(record)) await recordText(machine, record, 'units', bounds)
+}
+
+/** A box that ends is not kept from it by a guest that does not answer. */
+const lastWordsMs = 10_000
+
+/** What has come since the record was last given it: jobs of logins, the end of a boot that was not over when the box was ready. */
+export async function recordLastWords(
+  machine: Machine,
+  record: string,
+  limitBytes: number,
+  { jobs = false, waits = false }: RecordOptions = {},
+): Promise<void> {
+  const bounds = { limitMs: lastWordsMs, limitBytes }
+  try {
+    if (jobs) await recordText(machine, record, 'jobs', bounds)
+    if (jobs || waits) await recordUnits(machine, record, bounds)
+  } catch {
+    // The record has what came before.
+  }
 }

@@ -30,6 +30,10 @@ export interface SystemdUnit extends UnitTimes {
   /** How long its start job may run, in us; `undefined` without a limit, or where the input does not say. */
   readonly jobRunningTimeoutUs: number | undefined
   readonly triggeredBy: readonly string[]
+  /** The units that require, bind to or want it, by `systemctl show`; empty where only a dump tells of it. */
+  readonly pulledInBy: readonly string[]
+  /** `TimeoutStartSec=` of a service, in us; `undefined` without a limit, or where the input does not say. */
+  readonly startTimeoutUs: number | undefined
   /** Its unit file; empty without one. */
   readonly fragmentPath: string
   /** The fork of its main process. */

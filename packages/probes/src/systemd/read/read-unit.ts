@@ -22,6 +22,9 @@ const DUMP_TIMES: TimeKeys = {
   inactiveEnterUs: 'Inactive Enter Timestamp',
 }
 
+/** The reverse of Requires=, BindsTo= and Wants=: a dump has them too, but nobody asks a dump for them. */
+const PULLING = ['RequiredBy', 'BoundBy', 'WantedBy']
+
 /** A unit that was read, or the id of one that cannot be used because part of its block is missing or wrong. */
 export type UnitReading = { readonly unit: SystemdUnit } | { readonly damaged: string } | undefined
 
@@ -110,6 +113,8 @@ function readUnit(block: Block, problems: ReadingProblems, format: Format): Unit
     queued: (first(block, 'Job') ?? '') !== '',
     jobRunningTimeoutUs: readSpanUs(first(block, format.runningTimeout) ?? ''),
     triggeredBy: format.triggeredBy.toSorted(),
+    pulledInBy: [...new Set(PULLING.flatMap((key) => words(block, key)))].toSorted(),
+    startTimeoutUs: readSpanUs(first(block, 'TimeoutStartUSec') ?? ''),
     fragmentPath: first(block, block.format === 'show' ? 'FragmentPath' : 'Fragment Path') ?? '',
     execStartUs: time(format.execStart),
     handoffUs: time(format.handoff),

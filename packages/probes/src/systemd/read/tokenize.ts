@@ -43,8 +43,18 @@ const SHOW_KEYS: ReadonlySet<string> = new Set(
   ExecMainHandoffTimestampMonotonic InitRDTimestampMonotonic UserspaceTimestampMonotonic FinishTimestampMonotonic
   SecurityStartTimestampMonotonic SecurityFinishTimestampMonotonic GeneratorsStartTimestampMonotonic
   GeneratorsFinishTimestampMonotonic UnitsLoadStartTimestampMonotonic UnitsLoadFinishTimestampMonotonic
-  UnitsLoadTimestampMonotonic ControlGroup SoftRebootsCount FragmentPath`.split(/\s+/),
+  UnitsLoadTimestampMonotonic ControlGroup SoftRebootsCount FragmentPath RequiredBy BoundBy WantedBy
+  TimeoutStartUSec`.split(/\s+/),
 )
+/** Keys that tell more of a unit; where they are lost it can be used all the same. */
+const TELLING: ReadonlySet<string> = new Set([
+  'FragmentPath',
+  'Fragment Path',
+  'RequiredBy',
+  'BoundBy',
+  'WantedBy',
+  'TimeoutStartUSec',
+])
 const DUMP_KEYS: ReadonlySet<string> = new Set([
   'Alias',
   'Unit Load State',
@@ -68,7 +78,7 @@ const REPEATED: ReadonlySet<string> = new Set(['Alias', 'After', 'TriggeredBy'])
 
 /** True for a key whose value the analysis is based on. */
 export function bearsOnTimes(key: string): boolean {
-  return (SHOW_KEYS.has(key) || DUMP_KEYS.has(key)) && key !== 'FragmentPath' && key !== 'Fragment Path'
+  return (SHOW_KEYS.has(key) || DUMP_KEYS.has(key)) && !TELLING.has(key)
 }
 
 const DUMP_HEADER = /^(?:->|→) (Unit|Job) (\S+):$/
