@@ -21,6 +21,7 @@ export interface BootPlan {
     | { readonly kind: 'firmware' | 'image' }
   readonly firmware?: string
   readonly disks: readonly DiskPlan[]
+  readonly shares?: readonly SharePlan[]
   readonly devices: DevicePlan
   /** Whether the guest runs our agent. */
   readonly agent: boolean
@@ -43,6 +44,21 @@ export interface DiskPlan {
   readonly format: 'raw' | 'qcow2'
   readonly readonly: boolean
   readonly interface: 'virtio' | 'ide'
+}
+
+/** A folder of the host that the guest mounts as `virtiofs`, and cannot write to. */
+export interface SharePlan {
+  /** Its id, and the tag by which the guest mounts it. */
+  readonly id: string
+  readonly path: string
+  /** The virtiofsd that serves it. */
+  readonly daemon: {
+    readonly binary: string
+    /** Without its socket, which the runtime adds. */
+    readonly args: readonly string[]
+    /** Everything mounted is read-only for it; otherwise `args` have to see to it that the guest cannot write. */
+    readonly readonlyMounts: boolean
+  }
 }
 
 /** Devices beside the disks. */

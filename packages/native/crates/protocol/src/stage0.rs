@@ -16,7 +16,7 @@ pub const SWITCH_ROOT_MARKER: &str = "boxlab: switch-root ";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stage0 {
     /// The root file system.
-    pub root: Disk,
+    pub root: Root,
     /// Writes go to memory and are thrown away; otherwise the root is mounted writable.
     pub overlay: bool,
     /// The kernel's modules, mounted where the root has none of this release.
@@ -30,6 +30,24 @@ pub struct Stage0 {
     pub record_jobs: bool,
 }
 
+/// Where the root file system is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Root {
+    /// On a disk.
+    Disk(Disk),
+    /// In a folder of the host.
+    Share(Share),
+}
+
+/// A folder of the host, shared as `virtiofs`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Share {
+    /// The tag of its device.
+    pub tag: String,
+}
+
 /// A file system on a virtio disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -39,4 +57,18 @@ pub struct Disk {
     /// The kernel's name of the file system: `ext4`, `erofs`. Absent: by what is on the disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_on_a_disk_or_in_a_share_and_never_in_both() {
+        let root = |json: &str| serde_json::from_str::<Root>(json).ok();
+        let disk = Disk { serial: "r".to_owned(), filesystem: None };
+        assert_eq!(root(r#"{"serial":"r"}"#), Some(Root::Disk(disk)));
+        assert_eq!(root(r#"{"tag":"r"}"#), Some(Root::Share(Share { tag: "r".to_owned() })));
+        assert_eq!(root(r#"{"serial":"r","tag":"r"}"#), None);
+    }
 }

@@ -15,6 +15,30 @@ pub enum Fault {
         /// The system's words.
         reason: String,
     },
+    /// What serves a folder to the guest could not be started.
+    #[error(
+        "`{binary}` could not be started to serve the folder {path} to the guest: {reason}; `format: 'ext4'` does without it"
+    )]
+    ShareSpawn {
+        /// The program.
+        binary: PathBuf,
+        /// The folder.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// What serves a folder to the guest ended before what was waited for.
+    #[error("virtiofsd, which serves the folder {path} to the guest, ended ({how}) while waiting for {waited}{words}")]
+    ShareEnded {
+        /// The folder.
+        path: PathBuf,
+        /// Its exit code or signal in words.
+        how: String,
+        /// What was waited for.
+        waited: String,
+        /// What it printed, or nothing.
+        words: String,
+    },
     /// The engine's process ended before what was waited for.
     #[error("the engine ended ({how}) while waiting for {waited}{words}")]
     EngineExited {
@@ -154,6 +178,7 @@ impl Fault {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Spawn { .. } => "ERR_BOX_SPAWN",
+            Self::ShareSpawn { .. } | Self::ShareEnded { .. } => "ERR_BOX_SHARE",
             Self::EngineExited { .. } => "ERR_BOX_ENGINE_EXITED",
             Self::Panic { .. } => "ERR_BOX_PANIC",
             Self::Reset { .. } => "ERR_BOX_RESET",

@@ -45,14 +45,13 @@ pub async fn take(plan: &BootPlan, qmp: &Qmp) -> Fingerprints {
     let model = json!({ "type": "full", "model": { "name": cpu_name(&plan.cpu_model) } });
     let cpu = ask("query-cpu-model-expansion", Some(model)).await;
     let version = ask("query-version", None).await;
-    let binary = plan.engine.binary.clone();
-    let binary_sha256 = tokio::task::spawn_blocking(move || file_sha256(&binary)).await.ok().flatten();
+    let binary_sha256 = digest_of(&plan.engine.binary).await;
     let (kernel_cmdline, boot) = match &plan.boot {
         Boot::Direct { cmdline, .. } => (Some(without_tsc(cmdline)), "direct"),
         Boot::Firmware => (None, "firmware"),
         Boot::Image => (None, "image"),
     };
-    let machine = json!({
+    let mut machine = json!({
         "machineType": machine_type,
         "cpuModel": plan.cpu_model,
         "cpuFeatures": hash(&cpu["model"]["props"]),
@@ -65,6 +64,10 @@ pub async fn take(plan: &BootPlan, qmp: &Qmp) -> Fingerprints {
         "agent": plan.agent,
         "digests": plan.digests,
     });
+    // Absent without any: so the machines of older records still compare.
+    if !plan.shares.is_empty() {
+        machine["shares"] = plan.shares.iter().map(|share| share.id.as_str()).collect();
+    }
     let qemu = &version["qemu"];
     let version = match version["package"].as_str() {
         Some(package) if !package.is_empty() => {
@@ -72,8 +75,16 @@ pub async fn take(plan: &BootPlan, qmp: &Qmp) -> Fingerprints {
         }
         _ => format!("{}.{}.{}", qemu["major"], qemu["minor"], qemu["micro"]),
     };
-    let engine = json!({ "binarySha256": binary_sha256, "accelerator": plan.engine.accel, "version": version });
+    let mut engine = json!({ "binarySha256": binary_sha256, "accelerator": plan.engine.accel, "version": version });
+    for share in &plan.shares {
+        engine["shares"][&share.id] = json!(digest_of(&share.daemon.binary).await);
+    }
     Fingerprints { machine: print(machine), engine: print(engine), version }
+}
+
+async fn digest_of(program: &Path) -> Option<String> {
+    let program = program.to_owned();
+    tokio::task::spawn_blocking(move || file_sha256(&program)).await.ok().flatten()
 }
 
 fn print(parts: Value) -> Fingerprint {

@@ -6,10 +6,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::clock::known_tsc_khz;
+use crate::engine::socket_by_hand;
 use crate::fault::{Exit, Failure};
 use crate::fingerprint::Fingerprints;
 use crate::machine::BoxOrder;
-use crate::plan::{Accel, BootPlan};
+use crate::plan::{Accel, BootPlan, Share};
 use crate::process::start_ticks;
 use crate::record::RECORD_VERSION;
 
@@ -46,7 +47,9 @@ impl BootFile {
     /// Adds the plan and the command line; `by_hand` is one for a person's terminal.
     pub fn planned(&mut self, plan: &BootPlan, binary: &Path, argv: &[String], by_hand: &[String]) {
         self.json["plan"] = json!(plan);
-        let reproduce = shell_line(binary, by_hand);
+        let box_id = self.json["boxId"].as_str().unwrap_or_default();
+        let serving = plan.shares.iter().map(|share| serve_by_hand(share, &socket_by_hand(box_id, share)));
+        let reproduce = serving.chain([shell_line(binary, by_hand)]).collect::<Vec<_>>().join(" ");
         self.json["engine"] = json!({ "binary": binary, "argv": argv, "reproduce": reproduce });
         self.json["accelerator"] = json!({ "asked": plan.engine.asked, "reason": plan.engine.reason });
     }
@@ -121,6 +124,21 @@ impl BootFile {
     }
 }
 
+/// What a person types before the engine so that a share is served: in the background, and ready when the engine asks.
+fn serve_by_hand(Share { path, daemon, .. }: &Share, socket: &str) -> String {
+    let argv = [daemon.args.clone(), vec![format!("--socket-path={socket}")]].concat();
+    let daemon_line = shell_line(&daemon.binary, &argv);
+    let (folder, socket) = (shell_word(&path.to_string_lossy()), shell_word(socket));
+    let serving = match daemon.readonly_mounts {
+        // What is mounted below the folder is left out here: mount(8) makes only the folder itself read-only.
+        true => {
+            format!("unshare --mount sh -c 'mount --bind -o ro \"$0\" \"$0\" && exec \"$@\"' {folder} {daemon_line}")
+        }
+        false => daemon_line,
+    };
+    format!("{serving} & until test -S {socket}; do sleep 0.1; done;")
+}
+
 /// A command line as a shell takes it.
 fn shell_line(program: &Path, argv: &[String]) -> String {
     let words = std::iter::once(program.to_string_lossy().into_owned()).chain(argv.iter().cloned());
@@ -183,5 +201,16 @@ mod tests {
         let line = shell_line(Path::new("/usr/bin/printf"), &[vec!["%s|".to_owned()], words.to_vec()].concat());
         let ran = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&ran.stdout), words.map(|word| format!("{word}|")).concat());
+    }
+    #[test]
+    fn by_hand_a_share_is_served_read_only_before_the_engine_starts() {
+        let share = |readonly_mounts: bool| -> Share {
+            let daemon = json!({ "binary": "/v", "args": ["--sandbox=x"], "readonlyMounts": readonly_mounts });
+            serde_json::from_value(json!({ "id": "root", "path": "/my root", "daemon": daemon })).unwrap()
+        };
+        let waits = "--socket-path=/tmp/s & until test -S /tmp/s; do sleep 0.1; done;";
+        assert_eq!(serve_by_hand(&share(false), "/tmp/s"), format!("/v --sandbox=x {waits}"));
+        let bound = r#"unshare --mount sh -c 'mount --bind -o ro "$0" "$0" && exec "$@"' '/my root'"#;
+        assert_eq!(serve_by_hand(&share(true), "/tmp/s"), format!("{bound} /v --sandbox=x {waits}"));
     }
 }

@@ -24,6 +24,7 @@ pub mod process;
 pub mod qmp;
 pub mod record;
 pub mod registry;
+pub mod shares;
 pub mod spawn;
 pub mod stop;
 pub mod stream;

@@ -29,6 +29,9 @@ pub struct BootPlan {
     /// Disks in order.
     #[serde(default)]
     pub disks: Vec<Disk>,
+    /// Folders of the host that the guest may mount.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
     /// Other devices.
     pub devices: Devices,
     /// Whether the guest runs our agent.
@@ -127,6 +130,31 @@ pub enum DiskInterface {
     Virtio,
     /// What the machine's firmware always knows.
     Ide,
+}
+
+/// A folder of the host that the guest mounts as `virtiofs`, and cannot write to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Share {
+    /// Its id in QEMU, and the tag by which the guest mounts it: 36 bytes at most (virtio 1.2, 5.11.4).
+    pub id: String,
+    /// The folder.
+    pub path: PathBuf,
+    /// What serves it.
+    pub daemon: ShareDaemon,
+}
+
+/// A virtiofsd.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShareDaemon {
+    /// The program.
+    pub binary: PathBuf,
+    /// Its arguments without its socket, which the runtime adds.
+    pub args: Vec<String>,
+    /// It gets a mount namespace of its own in which everything is read-only, which takes CAP_SYS_ADMIN. Otherwise its
+    /// arguments have to see to it that the guest cannot write.
+    pub readonly_mounts: bool,
 }
 
 /// Devices beside the disks.

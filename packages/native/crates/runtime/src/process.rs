@@ -65,6 +65,15 @@ impl Process {
         }
     }
 
+    /// Kills it and all processes of its group, which it leads. Not after it was reaped: the number of the group may be
+    /// another's then.
+    pub fn kill_group(&self) {
+        if let Ok(id) = libc::pid_t::try_from(self.pid) {
+            // SAFETY: kill takes numbers; the group is this child's, which was not reaped yet.
+            unsafe { libc::kill(-id, libc::SIGKILL) };
+        }
+    }
+
     /// Blocks until it has ended or the bound is reached; true when it has ended. Does not reap.
     pub fn wait_end(&self, bound: Duration) -> bool {
         let millis = i32::try_from(bound.as_millis()).unwrap_or(i32::MAX);
@@ -115,6 +124,14 @@ impl Process {
             cpu_percent: if wall_ms > 0.0 { cpu_ms as f64 / wall_ms * 100.0 } else { 0.0 },
         })
     }
+}
+
+/// Blocks until one of them has ended. Does not reap.
+pub fn wait_any(processes: &[&Process]) {
+    let poll_of = |process: &&Process| libc::pollfd { fd: process.pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut polls: Vec<libc::pollfd> = processes.iter().map(poll_of).collect();
+    // SAFETY: `polls` is a valid array of its own length; a signal that interrupts the call only makes it begin again.
+    while unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, -1) } < 0 {}
 }
 
 fn ticks_to_ms(ticks: u64) -> u64 {

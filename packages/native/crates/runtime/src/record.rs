@@ -85,9 +85,9 @@ impl Record {
         Ok(ConsoleFiles { bytes: self.open("console.bin")?, index: self.open("console.idx.jsonl")? })
     }
 
-    /// Where the engine's own words go.
-    pub fn engine_log(&self) -> Result<Bounded, Fault> {
-        self.open("engine.log")
+    /// A new file for the words of a process.
+    pub fn log(&self, name: &'static str) -> Result<Bounded, Fault> {
+        self.open(name)
     }
 
     fn open(&self, name: &'static str) -> Result<Bounded, Fault> {

@@ -1,6 +1,6 @@
-//! Starts engines, all of them from one thread that lives as long as the process.
+//! Starts engines and what serves them, all from one thread that lives as long as the process.
 //!
-//! PR_SET_PDEATHSIG fires when the *thread* that forked ends, so an engine started from a worker would die with it at
+//! PR_SET_PDEATHSIG fires when the *thread* that forked ends, so a process started from a worker would die with it at
 //! the wrong time, or not at all. This thread never ends before its process does.
 
 use std::io::{self, PipeWriter};
@@ -12,7 +12,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::clock::now_ns;
-use crate::fault::Fault;
 use crate::process::Process;
 
 /// What to start.
@@ -30,9 +29,11 @@ pub struct Launch {
     pub dir: PathBuf,
     /// Where it puts files of its own (QEMU's `snapshot=on` makes some, and leaves them when it is killed in that moment).
     pub aside: PathBuf,
+    /// Everything that is mounted is read-only for it. Takes CAP_SYS_ADMIN and Linux 5.12.
+    pub readonly_mounts: bool,
 }
 
-/// A started engine.
+/// A started process.
 #[derive(Debug)]
 pub struct Launched {
     /// The process.
@@ -43,15 +44,15 @@ pub struct Launched {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Starts an engine that dies with this process.
-pub fn launch(launch: Launch) -> Result<Launched, Fault> {
+/// Starts a process that dies with this one.
+pub fn launch(launch: Launch) -> io::Result<Launched> {
     let (answer, answered) = channel();
     let job: Job = Box::new(move || {
         // The receiver waits below, so it is there.
         drop(answer.send(start(launch)));
     });
     let sent = spawner().lock().unwrap_or_else(PoisonError::into_inner).send(job);
-    let lost = || Fault::Plan("the thread that starts engines is gone".to_owned());
+    let lost = || io::Error::other("the thread that starts processes is gone");
     sent.map_err(|_| lost())?;
     answered.recv().map_err(|_| lost())?
 }
@@ -63,14 +64,13 @@ fn spawner() -> &'static Mutex<Sender<Job>> {
         std::thread::Builder::new()
             .name("boxlab-spawn".to_owned())
             .spawn(move || queue.into_iter().for_each(|job| job()))
-            .expect("the thread that starts engines can be started");
+            .expect("the thread that starts processes can be started");
         Mutex::new(jobs)
     })
 }
 
-fn start(launch: Launch) -> Result<Launched, Fault> {
-    let spawn_fault = |error: &io::Error| Fault::Spawn { binary: launch.binary.clone(), reason: words(error) };
-    let stderr = launch.words.try_clone().map_err(|error| spawn_fault(&error))?;
+fn start(launch: Launch) -> io::Result<Launched> {
+    let stderr = launch.words.try_clone()?;
     let fds: Vec<RawFd> = launch.inherit.iter().map(AsRawFd::as_raw_fd).collect();
     let owner = std::process::id();
     let mut command = Command::new(&launch.binary);
@@ -80,9 +80,15 @@ fn start(launch: Launch) -> Result<Launched, Fault> {
     unsafe {
         command.pre_exec(move || die_with(owner, &fds));
     }
+    if launch.readonly_mounts {
+        // SAFETY: as above.
+        unsafe {
+            command.pre_exec(mounts_readonly);
+        }
+    }
     let fork_ns = now_ns();
-    let child = command.spawn().map_err(|error| spawn_fault(&error))?;
-    let process = Process::of_child(child.id()).map_err(|error| spawn_fault(&error))?;
+    let child = command.spawn()?;
+    let process = Process::of_child(child.id())?;
     Ok(Launched { process, fork_ns })
 }
 
@@ -106,10 +112,41 @@ fn die_with(owner: u32, fds: &[RawFd]) -> io::Result<()> {
     Ok(())
 }
 
-fn words(error: &io::Error) -> String {
+/// In the child: nothing that is mounted can be written to, from a mount namespace of its own on. What is mounted below
+/// the root counts in, and nothing of it reaches other namespaces.
+fn mounts_readonly() -> io::Result<()> {
+    // SAFETY: unshare takes flags; this process has one thread.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let attributes = libc::mount_attr {
+        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_clr: 0,
+        propagation: libc::MS_PRIVATE,
+        userns_fd: 0,
+    };
+    // SAFETY: a C string, flags, and a structure of the size that is said, which the call only reads.
+    let set = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            c"/".as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Why a program could not be started.
+pub fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such program".to_owned(),
-        io::ErrorKind::PermissionDenied => "it may not be executed".to_owned(),
+        // EPERM is of the same kind, and is what a mount namespace of one's own is refused with.
+        io::ErrorKind::PermissionDenied if error.raw_os_error() == Some(libc::EACCES) => {
+            "it may not be executed".to_owned()
+        }
         _ => error.to_string(),
     }
 }

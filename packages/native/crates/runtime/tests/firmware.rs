@@ -299,3 +299,51 @@ fn a_record_that_reaches_its_bound_is_cut_there_and_says_so() {
 fn boot_file(record: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(record.join("boot.json")).unwrap()).unwrap()
 }
+
+/// A plan with a folder that this line of a shell serves.
+fn plan_served_by(folder: &Folder, line: &str, boot_ms: u64) -> BootPlan {
+    let daemon = json!({ "binary": "/bin/sh", "args": ["-c", line], "readonlyMounts": false });
+    let shares = json!([{ "id": "shared", "path": folder.0, "daemon": daemon }]);
+    let limits = json!({ "bootMs": boot_ms, "stopMs": 1000 });
+    plan(&boot_disk(&folder.0, "hello\r\n"), &json!({ "shares": shares, "limits": limits }))
+}
+
+#[test]
+fn a_folder_whose_server_fails_fails_the_boot_at_once_with_its_words() {
+    let folder = Folder::new("share-fails");
+    let machine = machine(&folder);
+    let begun = Instant::now();
+    let failure = boot(&machine, plan_served_by(&folder, "echo no luck today >&2; exit 3", 20_000)).unwrap_err();
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(failure.code, "ERR_BOX_SHARE");
+    let said = format!("virtiofsd, which serves the folder {} to the guest, ended (exit code 3)", folder.0.display());
+    assert!(failure.message.starts_with(&said), "{}", failure.message);
+    assert!(failure.message.ends_with("; it said: no luck today"), "{}", failure.message);
+}
+
+#[test]
+fn a_folder_whose_server_hangs_leaves_no_process_behind_the_boot() {
+    let folder = Folder::new("share-hangs");
+    let machine = machine(&folder);
+    let pids = folder.0.join("pids");
+    let line = format!("sleep 1000 & echo $$ $! > {}; wait", pids.display());
+    let failure = boot(&machine, plan_served_by(&folder, &line, 1000)).unwrap_err();
+    assert_eq!(failure.code, "ERR_BOX_TIMEOUT", "{}", failure.message);
+    let pids = std::fs::read_to_string(&pids).unwrap();
+    let left: Vec<u32> = pids.split_whitespace().map(|pid| pid.parse().unwrap()).filter(|pid| alive(*pid)).collect();
+    assert!(left.is_empty(), "{left:?}");
+    let aside = machine.record.dir().with_extension("aside");
+    assert!(!aside.exists(), "what the box put aside is gone");
+}
+
+#[test]
+fn a_folder_whose_server_is_not_there_is_no_fault_of_the_engine() {
+    let folder = Folder::new("share-missing");
+    let machine = machine(&folder);
+    let mut plan = plan_served_by(&folder, "", 1000);
+    plan.shares[0].daemon.binary = "/nowhere/virtiofsd".into();
+    let failure = boot(&machine, plan).unwrap_err();
+    assert_eq!(failure.code, "ERR_BOX_SHARE");
+    let said = "`/nowhere/virtiofsd` could not be started to serve the folder";
+    assert!(failure.message.starts_with(said), "{}", failure.message);
+}

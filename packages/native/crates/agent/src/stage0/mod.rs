@@ -8,6 +8,7 @@ mod disk;
 mod hand_over;
 mod inject;
 mod root;
+mod share;
 mod switch;
 
 use std::fs;
@@ -31,6 +32,16 @@ pub enum StageFault {
     NoDisk {
         /// Its serial number.
         serial: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// A share did not come.
+    #[error(
+        "no shared folder with the tag {tag} came within {seconds} s: is virtiofs in the kernel or among the modules?"
+    )]
+    NoShare {
+        /// Its tag.
+        tag: String,
         /// How long it was waited for.
         seconds: u64,
     },

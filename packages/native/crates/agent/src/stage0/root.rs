@@ -6,11 +6,11 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
-use boxlab_protocol::stage0::{Disk, Stage0};
+use boxlab_protocol::stage0::{Disk, Root, Stage0};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_bind};
 
-use super::{StageFault, disk};
+use super::{StageFault, disk, share};
 
 const LOWER: &str = "/boxlab/lower";
 const WRITES: &str = "/boxlab/writes";
@@ -18,10 +18,10 @@ const WRITES: &str = "/boxlab/writes";
 /// Mounts the root, writable: over it a layer in memory, or itself.
 pub fn mount_root(stage0: &Stage0, target: &Path) -> Result<(), StageFault> {
     if !stage0.overlay {
-        return mount_disk("the root", &stage0.root, target, MountFlags::empty());
+        return mount_source(&stage0.root, target, MountFlags::empty());
     }
     let lower = Path::new(LOWER);
-    mount_disk("the root", &stage0.root, lower, MountFlags::RDONLY)?;
+    mount_source(&stage0.root, lower, MountFlags::RDONLY)?;
     let writes = Path::new(WRITES);
     // The kernel's own bound is half of the memory; what the guest writes beyond it is an error of its own.
     mounted("the layer for writes", "tmpfs", Path::new("tmpfs"), writes, MountFlags::empty(), "mode=0755")?;
@@ -67,6 +67,14 @@ pub fn mount_modules(modules: &Disk, root: &Path) -> Result<(), StageFault> {
     Ok(())
 }
 
+/// A share is read-only whatever the flags say: the host's folder is nobody's to write to.
+fn mount_source(root: &Root, target: &Path, flags: MountFlags) -> Result<(), StageFault> {
+    match root {
+        Root::Disk(disk) => mount_disk("the root", disk, target, flags),
+        Root::Share(root) => share::mount("the root", &root.tag, target),
+    }
+}
+
 fn mount_disk(what: &'static str, disk: &Disk, target: &Path, flags: MountFlags) -> Result<(), StageFault> {
     let node = disk::wait(&disk.serial)?;
     let filesystem = match &disk.filesystem {
@@ -76,7 +84,8 @@ fn mount_disk(what: &'static str, disk: &Disk, target: &Path, flags: MountFlags)
     mounted(what, &filesystem, &node, target, flags, "")
 }
 
-fn mounted(
+/// Mounts, on a folder that is made where it is not there.
+pub(super) fn mounted(
     what: &'static str,
     filesystem: &str,
     source: &Path,

@@ -2,8 +2,8 @@
 
 use boxlab_protocol::PORT_NAME;
 
-use super::{Channels, Engine};
-use crate::plan::{Accel, Boot, BootPlan, Devices, DiskInterface, Net};
+use super::{Channels, Engine, socket_by_hand};
+use crate::plan::{Accel, Boot, BootPlan, Devices, DiskInterface, Net, Share};
 
 /// QEMU with KVM or with TCG.
 #[derive(Debug, Clone, Copy)]
@@ -36,13 +36,13 @@ enum Bus {
 }
 
 impl Engine for Qemu {
-    fn arguments(&self, plan: &BootPlan, box_id: &str, channels: Channels) -> Vec<String> {
-        self.command_line(plan, &format!("boxlab-{box_id}"), Some(channels))
+    fn arguments(&self, plan: &BootPlan, box_id: &str, channels: Channels<'_>) -> Vec<String> {
+        self.command_line(plan, &format!("boxlab-{box_id}"), box_id, Some(channels))
     }
 
     fn by_hand(&self, plan: &BootPlan, box_id: &str) -> Vec<String> {
         // Under another name: it is nobody's box, and no sweep may take it for one.
-        self.command_line(plan, &format!("by-hand-{box_id}"), None)
+        self.command_line(plan, &format!("by-hand-{box_id}"), box_id, None)
     }
 
     fn accel(&self) -> Accel {
@@ -51,7 +51,7 @@ impl Engine for Qemu {
 }
 
 impl Qemu {
-    fn command_line(self, plan: &BootPlan, name: &str, channels: Option<Channels>) -> Vec<String> {
+    fn command_line(self, plan: &BootPlan, name: &str, box_id: &str, channels: Option<Channels<'_>>) -> Vec<String> {
         let bus = bus_of(&plan.machine);
         let mut argv = Argv::default();
         argv.pair("-name", name);
@@ -60,7 +60,14 @@ impl Qemu {
             argv.flag("-S");
         }
         argv.pair("-display", "none");
-        argv.pair("-machine", &plan.machine).pair("-accel", self.accel_argument(plan));
+        if plan.shares.is_empty() {
+            argv.pair("-machine", &plan.machine);
+        } else {
+            // What serves a share reads and writes the guest's memory itself.
+            argv.pair("-object", format!("memory-backend-memfd,id=memory,size={}M,share=on", plan.memory_mib));
+            argv.pair("-machine", format!("{},memory-backend=memory", plan.machine));
+        }
+        argv.pair("-accel", self.accel_argument(plan));
         argv.pair("-cpu", &plan.cpu_model).pair("-smp", plan.cpus.to_string());
         argv.pair("-m", format!("{}M", plan.memory_mib));
         // Boards have their first serial port built in (microvm) or take it from `-serial` (q35, pc).
@@ -82,6 +89,17 @@ impl Qemu {
             argv.pair("-append", cmdline);
         }
         disks(&mut argv, plan, bus);
+        if bus == Bus::Mmio && !plan.shares.is_empty() {
+            // virtio-mmio is of the time before virtio 1.0 unless told otherwise, and vhost-user knows nothing older.
+            argv.pair("-global", "virtio-mmio.force-legacy=false");
+        }
+        for (index, share) in plan.shares.iter().enumerate() {
+            let end = match channels {
+                Some(Channels { shares, .. }) => format!("fd={}", shares[index]),
+                None => format!("path={}", socket_by_hand(box_id, share)),
+            };
+            share_device(&mut argv, share, &end, bus);
+        }
         let agent = match channels {
             Some(Channels { agent, .. }) => format!("socket,id=agent,fd={agent}"),
             None => "null,id=agent".to_owned(),
@@ -110,6 +128,12 @@ fn disks(argv: &mut Argv, plan: &BootPlan, bus: Bus) {
         };
         argv.pair("-device", format!("{device},drive={id}-drive"));
     }
+}
+
+fn share_device(argv: &mut Argv, Share { id, .. }: &Share, end: &str, bus: Bus) {
+    let device = if bus == Bus::Pci { "vhost-user-fs-pci" } else { "vhost-user-fs-device" };
+    argv.pair("-chardev", format!("socket,id={id}-channel,{end}"));
+    argv.pair("-device", format!("{device},id={id},chardev={id}-channel,tag={id}"));
 }
 
 fn devices(argv: &mut Argv, devices: &Devices, agent: Option<String>, bus: Bus) {
@@ -183,7 +207,7 @@ mod tests {
     }
 
     fn line(plan: &BootPlan) -> String {
-        let channels = Channels { qmp: 10, console: 11, agent: 12 };
+        let channels = Channels { qmp: 10, console: 11, agent: 12, shares: &[13] };
         Qemu::new(plan.engine.accel).arguments(plan, "b1", channels).join(" ")
     }
 
@@ -222,6 +246,24 @@ mod tests {
         assert!(line_of("microvm").contains("-device virtio-serial-device,id=serial0 "));
         assert!(!line_of("microvm").contains("pci"));
         assert!(line_of("microvm,pcie=on").contains("-device virtio-serial-pci,id=serial0 "));
+    }
+
+    #[test]
+    fn a_share_takes_shared_memory_and_a_channel_to_what_serves_it() {
+        let daemon = serde_json::json!({ "binary": "/v", "args": [], "readonlyMounts": true });
+        let share = serde_json::json!([{ "id": "root", "path": "/a", "daemon": daemon }]);
+        let plan_on = |machine: &str| plan(serde_json::json!({ "machine": machine, "shares": share }));
+        let memory = "-object memory-backend-memfd,id=memory,size=512M,share=on -machine q35,memory-backend=memory ";
+        let device = "-device vhost-user-fs-pci,id=root,chardev=root-channel,tag=root ";
+        let booted = line(&plan_on("q35"));
+        assert!(booted.contains(memory) && booted.contains(device), "{booted}");
+        assert!(booted.contains("-chardev socket,id=root-channel,fd=13 "), "{booted}");
+        let by_hand = Qemu::new(Accel::Tcg).by_hand(&plan_on("q35"), "b1").join(" ");
+        assert!(by_hand.contains(memory) && by_hand.contains(device), "{by_hand}");
+        assert!(by_hand.contains("-chardev socket,id=root-channel,path=/tmp/by-hand-b1-root.sock "), "{by_hand}");
+        let on_mmio = line(&plan_on("microvm"));
+        assert!(on_mmio.contains("-global virtio-mmio.force-legacy=false "), "{on_mmio}");
+        assert!(on_mmio.contains("-device vhost-user-fs-device,id=root,"), "{on_mmio}");
     }
 
     #[test]

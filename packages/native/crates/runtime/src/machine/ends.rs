@@ -11,6 +11,7 @@ use crate::board::{Mark, Source};
 use crate::clock::now_ns;
 use crate::fault::{Exit, Failure, Fault};
 use crate::registry;
+use crate::shares::Shares;
 
 /// How long a killed engine may take to be gone. SIGKILL is not refused; this bounds a sick host.
 const KILL_GRACE: Duration = Duration::from_secs(5);
@@ -18,12 +19,17 @@ const KILL_GRACE: Duration = Duration::from_secs(5);
 const REAP_GRACE: Duration = Duration::from_millis(500);
 
 impl Machine {
-    /// Reaps the engine in a thread of its own, so that no zombie stays whatever else happens.
-    pub(super) fn watch_end(self: &Arc<Self>, live: &Arc<Live>) -> Result<(), Fault> {
+    /// Reaps the engine, and what served it, in a thread of its own, so that no zombie stays whatever else happens.
+    pub(super) fn watch_end(self: &Arc<Self>, live: &Arc<Live>, mut shares: Shares) -> Result<(), Fault> {
         let (machine, live) = (Arc::clone(self), Arc::clone(live));
         let run = move || {
+            shares.wait(&live.process);
             let exit = live.process.reap();
             let at_ns = now_ns();
+            // Before the end is told: whoever hears of it may ask why.
+            if let Some(end) = shares.end() {
+                let _ = machine.share_end.set(end);
+            }
             live.console.drain();
             live.words.wait();
             // What cannot be removed now is for the next sweep.

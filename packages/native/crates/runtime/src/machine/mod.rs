@@ -4,11 +4,11 @@ mod ends;
 mod look;
 mod race;
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -30,8 +30,9 @@ use crate::process::Process;
 use crate::qmp::Qmp;
 use crate::record::Record;
 use crate::registry;
-use crate::spawn::{Launch, find_program, launch};
-use crate::words;
+use crate::shares::{ShareEnd, Shares};
+use crate::spawn::{self, Launch, find_program, launch};
+use crate::words::{self, ENGINE_LOG};
 
 /// The states of a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +108,7 @@ pub struct Machine {
     pub(crate) live: Mutex<Option<Arc<Live>>>,
     state: watch::Sender<State>,
     exit: watch::Sender<Option<Exit>>,
+    share_end: OnceLock<ShareEnd>,
     turn: Option<Arc<Turn>>,
     aside: PathBuf,
     killed: AtomicBool,
@@ -145,6 +147,7 @@ impl Machine {
             live: Mutex::new(None),
             state: watch::channel(State::Created).0,
             exit: watch::channel(None).0,
+            share_end: OnceLock::new(),
             killed: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             commands: AtomicU64::new(0),
@@ -241,8 +244,17 @@ impl Machine {
         let ((qmp, qmp_end), (channel, channel_end)) = (pair()?, pair()?);
         let pipe = || std::io::pipe().map_err(|error| Fault::Plan(format!("no pipe: {error}")));
         let ((console, console_end), (heard, words)) = (pipe()?, pipe()?);
-        let channels =
-            Channels { qmp: qmp_end.as_raw_fd(), console: console_end.as_raw_fd(), agent: channel_end.as_raw_fd() };
+        let aside = self.aside.clone();
+        std::fs::create_dir_all(&aside)
+            .map_err(|error| Fault::HostFile { path: aside.clone(), reason: error.to_string() })?;
+        let connections = Shares::connect(&plan, &aside)?;
+        let share_ends: Vec<RawFd> = connections.iter().map(|connection| connection.engine_end.as_raw_fd()).collect();
+        let channels = Channels {
+            qmp: qmp_end.as_raw_fd(),
+            console: console_end.as_raw_fd(),
+            agent: channel_end.as_raw_fd(),
+            shares: &share_ends,
+        };
         let argv = engine.arguments(&plan, &self.id, channels);
         let binary = find_program(&plan.engine.binary).unwrap_or_else(|| plan.engine.binary.clone());
         let mut inherit: Vec<OwnedFd> = vec![qmp_end.into(), console_end.into()];
@@ -256,11 +268,11 @@ impl Machine {
         self.write_file();
         self.board.now("plan-ready");
         let dir = self.record.dir().to_owned();
-        let heard = words::listen(heard, &self.record)?;
-        let aside = self.aside.clone();
-        std::fs::create_dir_all(&aside)
-            .map_err(|error| Fault::HostFile { path: aside.clone(), reason: error.to_string() })?;
-        let launched = launch(Launch { binary, argv, inherit, words, dir, aside })?;
+        let heard = words::listen(heard, ENGINE_LOG, &self.record)?;
+        let (shares, engine_ends) = Shares::start(&plan, connections, &self.record, &aside)?;
+        inherit.extend(engine_ends);
+        let order = Launch { binary: binary.clone(), argv, inherit, words, dir, aside, readonly_mounts: false };
+        let launched = launch(order).map_err(|error| Fault::Spawn { binary, reason: spawn::words(&error) })?;
         self.board.set(Mark::host("spawn", Source::Runtime, launched.fork_ns));
         let pid = launched.process.pid();
         self.edit_file(|file| file.spawned(pid));
@@ -268,7 +280,7 @@ impl Machine {
         let agent = if plan.agent { Some(Agent::start(channel)?) } else { None };
         let live = Arc::new(Live { plan, process: launched.process, qmp, console, words: heard, agent });
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&live));
-        self.watch_end(&live)?;
+        self.watch_end(&live, shares)?;
         // A kill that came while the engine was being started found nothing to kill.
         if self.killed.load(Ordering::SeqCst) {
             live.process.kill();

@@ -11,6 +11,8 @@ use crate::board::{Clock, Mark};
 use crate::clock::now_ns;
 use crate::console::PANIC_TEXT;
 use crate::fault::{Exit, Failure, Fault};
+use crate::shares::ShareEnd;
+use crate::words::{ENGINE_LOG, SHARES_LOG};
 
 /// How long an engine whose guest panicked may take to end by itself, so that the whole oops is on the console.
 const PANIC_GRACE: Duration = Duration::from_millis(500);
@@ -96,12 +98,16 @@ impl Machine {
         if self.board.find("guest-shutdown").is_some() {
             return Fault::PoweredOff { waited };
         }
+        if let Some(ShareEnd { path, exit }) = self.share_end.get() {
+            let (path, how) = (path.clone(), exit.to_string());
+            return Fault::ShareEnded { path, how, waited, words: self.words_of(SHARES_LOG) };
+        }
         let how = self.exit().map_or_else(|| "unknown".to_owned(), |exit| exit.to_string());
-        Fault::EngineExited { how, waited, words: self.engine_words() }
+        Fault::EngineExited { how, waited, words: self.words_of(ENGINE_LOG) }
     }
 
-    fn engine_words(&self) -> String {
-        let log = std::fs::read(self.record.dir().join("engine.log")).unwrap_or_default();
+    fn words_of(&self, log: &str) -> String {
+        let log = std::fs::read(self.record.dir().join(log)).unwrap_or_default();
         let text = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let tail = &lines[lines.len().saturating_sub(3)..];
