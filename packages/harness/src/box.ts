@@ -66,7 +66,13 @@ export interface SystemdCall {
 let bootedBefore = false
 
 /** After these there is no guest to ask any more. */
-const lostBy = new Set(['ERR_BOX_ENGINE_EXITED', 'ERR_BOX_PANIC', 'ERR_BOX_RESET', 'ERR_BOX_POWERED_OFF'])
+const lostBy = new Set([
+  'ERR_BOX_ENGINE_EXITED',
+  'ERR_BOX_PANIC',
+  'ERR_BOX_RESET',
+  'ERR_BOX_POWERED_OFF',
+  'ERR_BOX_SHARE',
+])
 
 /**
  * One VM, from its options to its removal. It is made without effects (`created`), boots once (`booting`, `running`), and

@@ -16,18 +16,24 @@ export function guestModules(
   const [machine = 'q35', ...properties] = (options.machine ?? 'q35').split(',')
   const pci = machine !== 'microvm' || properties.includes('pcie=on')
   const { devices = {} } = options
+  const root = stage0?.root
+  const isShare = root !== undefined && 'tag' in root
+  const hasDisk = (root && !isShare) || stage0?.modules || options.disks?.some((disk) => disk.interface !== 'ide')
+  const filesystem = isShare ? 'virtiofs' : root?.filesystem
+  const ofModules = stage0?.modules?.filesystem
   const needed = [
     pci ? 'virtio_pci' : 'virtio_mmio',
     'virtio_console',
-    ...(stage0 || options.disks?.some((disk) => disk.interface !== 'ide') ? ['virtio_blk'] : []),
-    ...(stage0?.root.filesystem ? [stage0.root.filesystem] : []),
+    ...(hasDisk ? ['virtio_blk'] : []),
+    ...(filesystem ? [filesystem] : []),
+    ...(ofModules && ofModules !== filesystem ? [ofModules] : []),
     ...(stage0?.overlay ? ['overlay'] : []),
     ...(devices.net === 'user' ? ['virtio_net'] : []),
     ...(devices.balloon ? ['virtio_balloon'] : []),
   ]
   // A kernel without these boots as well: its own random numbers are slower, and a panic is read from the console.
   // Of a disk of the user's: what it holds is seen in the guest.
-  const filesystems = stage0 && !stage0.root.filesystem ? ['ext4', 'erofs', 'btrfs', 'xfs', 'squashfs'] : []
+  const filesystems = root && !filesystem ? ['ext4', 'erofs', 'btrfs', 'xfs', 'squashfs'] : []
   const wanted = [...filesystems, ...(devices.rng === false ? [] : ['virtio_rng']), ...(pci ? ['pvpanic_pci'] : [])]
   return [
     ...needed.map((name) => ({ name, optional: !hasModules })),

@@ -27,6 +27,7 @@ export {
   type DebianKernelOptions,
   type DebianOptions,
   directory,
+  type DirectoryOptions,
   disk,
   type DiskSourceOptions,
   dockerfile,

@@ -42,6 +42,7 @@ interface Source {
   readonly boot: BootPlan['boot']
   /** Disks that come before the user's. */
   readonly disks: BootPlan['disks']
+  readonly shares?: BootPlan['shares']
   readonly digests: Record<string, string>
   readonly notes: readonly string[]
   readonly root?: RootImage
@@ -92,6 +93,7 @@ export async function planBoot(
     boot: source.boot,
     ...(options.firmware !== undefined && { firmware: resolve(options.firmware) }),
     disks,
+    ...(source.shares && { shares: source.shares }),
     devices: {
       rng: devices.rng ?? true,
       net: devices.net ?? (options.image ? 'user' : 'none'),
@@ -203,6 +205,7 @@ async function directSource(
   return {
     boot: { kind: 'direct', kernel: kernel.path, initrd: initramfs.path, cmdline: commandLine(options, accel) },
     disks: root?.disks ?? [],
+    shares: root?.shares,
     digests: { kernel: kernel.sha256, initrd: initramfs.sha256, ...root?.digests },
     notes: initramfs.notes,
     imagesCached: !initramfs.made && (root?.cached ?? true),

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { guestModules } from '../src/guest-modules.ts'
+import type { Stage0 } from '../src/stage0/description.ts'
 
-const names = (options: Parameters<typeof guestModules>[0]): string[] =>
-  guestModules(options).map((request) =>
+const names = (options: Parameters<typeof guestModules>[0], stage0?: Stage0): string[] =>
+  guestModules(options, true, stage0).map((request) =>
     typeof request === 'string' ? request : request.name + (request.optional ? '?' : ''),
   )
 
@@ -41,4 +42,20 @@ test('each device brings its own, and the user’s come last', () => {
     'overlay',
   ])
   expect(names({ disks: [{ path: '/d', interface: 'ide' }] })).not.toContain('virtio_blk')
+})
+
+test('an image’s root brings its file system, and a shared folder no disk but that of the modules', () => {
+  const devices = { rng: false }
+  const modules = { serial: 'boxlab-modules', filesystem: 'ext4' } as const
+  const ofRoot = (root: Stage0['root'], rest: Partial<Stage0> = {}): string[] =>
+    names({ devices }, { root, overlay: true, ...rest }).slice(2, -1)
+  expect(ofRoot({ tag: 'root' })).toEqual(['virtiofs', 'overlay'])
+  expect(ofRoot({ tag: 'root' }, { modules })).toEqual(['virtio_blk', 'virtiofs', 'ext4', 'overlay'])
+  expect(ofRoot({ serial: 'root', filesystem: 'ext4' }, { modules })).toEqual(['virtio_blk', 'ext4', 'overlay'])
+  expect(ofRoot({ serial: 'root', filesystem: 'erofs' }, { modules })).toEqual([
+    'virtio_blk',
+    'erofs',
+    'ext4',
+    'overlay',
+  ])
 })

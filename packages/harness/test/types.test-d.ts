@@ -1,5 +1,14 @@
 import { describe, expectTypeOf, test } from 'vitest'
-import { type Box, bootBox, type BoxOptions, type ExecResult, type BoxFixtures, useBox } from '../src/vitest/index.ts'
+import {
+  type Box,
+  bootBox,
+  type BoxFixtures,
+  type BoxOptions,
+  directory,
+  type ExecResult,
+  tarball,
+  useBox,
+} from '../src/vitest/index.ts'
 
 describe('the public face', () => {
   test('gives a box in three ways', () => {
@@ -14,6 +23,13 @@ describe('the public face', () => {
     expectTypeOf<{ accel: 'xen' }>().not.toExtend<BoxOptions>()
     expectTypeOf<{ cpus: '2' }>().not.toExtend<BoxOptions>()
     expectTypeOf<BoxOptions['memoryMib']>().toEqualTypeOf<number | undefined>()
+  })
+
+  test('only a folder is shared as it is, and has no room made in it then', () => {
+    expectTypeOf<{ format: 'virtiofs' }>().toExtend<Parameters<typeof directory>[1]>()
+    expectTypeOf<{ format: 'virtiofs' }>().not.toExtend<Parameters<typeof tarball>[1]>()
+    // @ts-expect-error -- nothing is made that could have room
+    directory('/', { format: 'virtiofs', freeMib: 1 })
   })
 
   test('what a boot or a command may not have is absent in the type, not zero', () => {

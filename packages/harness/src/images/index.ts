@@ -31,6 +31,7 @@ export {
 export { type RootJob, buildRoot, type SourceFacts } from './build-root.ts'
 export { type CleanUp, collectGarbage, removeStored, type StoredEntry, storedEntries, verifyStored } from './entries.ts'
 export type {
+  DirectoryOptions,
   FormatOptions,
   ImageConfig,
   ImageContext,

@@ -42,10 +42,13 @@ export interface ImageConfig {
 export interface RootImage {
   /** Absolute path. Never written to: a box writes into an overlay. */
   readonly path: string
-  readonly format: RootFormat | 'raw' | 'qcow2'
-  /** `sha256:…` over what the guest sees (its tree), or over the disk's file. */
+  readonly format: RootFormat | 'virtiofs' | 'raw' | 'qcow2'
+  /**
+   * `sha256:…` over what the guest sees (its tree), or over the disk's file. Of a folder (virtiofs) over what lstat(2) says
+   * of all in it, just before the boot: equal digests are the same unchanged folder, another one may hold the same.
+   */
   readonly digest: string
-  /** Size of the file; what it takes on the host's disk may be less. */
+  /** Size of the file; what it takes on the host's disk may be less. Of a folder the sum of its files. */
   readonly bytes: number
   /** Size of what it was made from, where that is known. */
   readonly sourceBytes?: number
@@ -67,6 +70,12 @@ export interface FormatOptions {
   /** Room in an ext4 image for a box that mounts it for writing. Default 0: boxes write into an overlay. */
   readonly freeMib?: number
 }
+
+/** How `directory()` comes into a box. */
+export type DirectoryOptions =
+  | FormatOptions
+  /** Nothing is built: the folder itself is what the guest reads, through the host's virtiofsd. */
+  | { readonly format: 'virtiofs' }
 
 /** Only what says how an image is written. */
 export function formatOptions({ format, freeMib }: FormatOptions): FormatOptions {

@@ -6,9 +6,15 @@ export interface Stage0Disk {
   readonly filesystem?: 'ext4' | 'erofs'
 }
 
+/** A folder of the host, as stage 0 finds it. */
+export interface Stage0Share {
+  /** The tag of its device: its id in the plan. */
+  readonly tag: string
+}
+
 /** What the agent does between the kernel and the image's init (`crates/protocol/src/stage0.rs`). */
 export interface Stage0 {
-  readonly root: Stage0Disk
+  readonly root: Stage0Disk | Stage0Share
   /** Writes go to memory; otherwise the root is mounted writable, on a layer of the engine's that is thrown away. */
   readonly overlay: boolean
   /** The kernel's modules, for a root that has none of this release. */

@@ -20,6 +20,7 @@ import { useEngine } from '../images/docker/engine.ts'
 import { tarOf, writeLayout } from '../images/roots/archives.ts'
 import { copyImage, type Registry, startRegistry } from '../images/roots/registry.ts'
 import { sampleRoot } from '../images/roots/sample-root.ts'
+import { folderListing, guestListing } from './guest-listing.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'boxlab-sources-'))
 const docker = useEngine()
@@ -30,27 +31,6 @@ afterAll(async () => {
 })
 
 const root = join(scratch, 'root')
-
-/**
- * What a program inside sees of every name: kind, mode, owner, group, and of what is no folder size, links, device, time,
- * target and content. What the kernel and the agent mount is not the image's.
- */
-const listing = `
-cd /
-places='-path ./dev -o -path ./proc -o -path ./sys -o -path ./run -o -path ./tmp -o -path ./lib/modules'
-find . -xdev \\( $places \\) -prune -o -type d -exec /bin/busybox stat -c '%n|%f|%u|%g' {} +
-find . -xdev \\( $places \\) -prune -o ! -type d -exec /bin/busybox stat -c '%N|%f|%u|%g|%s|%h|%t:%T|%Y' {} +
-find . -xdev \\( $places \\) -prune -o -type f -exec /bin/busybox sha256sum {} +
-`
-
-/** The same listing of a folder of this host, by the same program. */
-function listingOf(folder: string): string {
-  return sorted(execFileSync('chroot', [folder, '/bin/busybox', 'sh', '-c', listing], { maxBuffer: 1 << 26 }))
-}
-
-function sorted(output: Buffer): string {
-  return output.toString('latin1').split('\n').toSorted().join('\n')
-}
 
 const sources: Record<string, () => Promise<ImageSource> | ImageSource> = {
   directory: () => directory(root),
@@ -82,7 +62,5 @@ test.for(Object.keys(sources))('a guest sees of %s what was given to it, byte fo
   const image = await sources[name]?.()
   if (!image) throw new Error(`no source ${name}`)
   await using box: Box = await bootBox({ image, devices: { net: 'none' } })
-  const { stdout, stderr } = await box.exec(['/bin/busybox', 'sh', '-c', listing])
-  expect(stderr.toString()).toBe('')
-  expect(sorted(stdout)).toBe(listingOf(root))
+  expect(await guestListing(box)).toBe(folderListing(root))
 })

@@ -2,22 +2,25 @@ import { realpathSync } from 'node:fs'
 import { buildRoot, type SourceFacts } from '../build-root.ts'
 import { ImageError } from '../errors.ts'
 import { counted } from '../progress.ts'
-import type { FormatOptions, ImageSource } from '../root-image.ts'
+import type { DirectoryOptions, ImageSource, RootImage } from '../root-image.ts'
 import { pipeTool } from '../run-tool.ts'
-import { directoryStamp } from './directory-stamp.ts'
+import { folderFacts } from '../tree/folder-facts.ts'
+import { settledDigest, settledStamp } from './directory-stamp.ts'
 
 /**
  * A folder of the host as a root file system, with owners, modes, times, xattrs, hard links, device nodes and holes as they
- * are there; sockets are left out. Who is not root gets what that user can read. Nothing is read before `resolve`.
+ * are there; sockets are left out. Who is not root gets what that user can read. Nothing is read before `resolve`. With
+ * `format: 'virtiofs'` the folder is not copied but shared, so that the next boot sees what was changed in it.
  */
-export function directory(path: string, options: FormatOptions = {}): ImageSource {
+export function directory(path: string, options: DirectoryOptions = {}): ImageSource {
   const name = `directory ${path}`
+  if (options.format === 'virtiofs') return { name, resolve: ({ signal }) => sharedFolder(path, signal) }
   return {
     name,
     async resolve(context) {
       const { signal } = context
       const folder = realFolder(path)
-      const stamp = directoryStamp(folder)
+      const stamp = settledDigest(folder)
       return buildRoot(context, {
         ...options,
         name,
@@ -35,6 +38,23 @@ export function directory(path: string, options: FormatOptions = {}): ImageSourc
         },
       })
     },
+  }
+}
+
+/** The folder where it is. Its digest is waited for: what a guest reads must not be another tree than what is recorded. */
+async function sharedFolder(path: string, signal: AbortSignal | undefined): Promise<RootImage> {
+  const folder = realFolder(path)
+  const { digest, bytes } = await settledStamp(folder, signal)
+  const { init, architecture } = folderFacts(folder)
+  return {
+    path: folder,
+    format: 'virtiofs',
+    digest: `sha256:${digest}`,
+    bytes,
+    ...(architecture !== undefined && { architecture }),
+    hasInit: init !== undefined,
+    ...(init !== undefined && { init }),
+    cached: true,
   }
 }
 

@@ -13,7 +13,7 @@ export interface Followed {
 }
 
 /** As many as the kernel follows (MAXSYMLINKS). */
-const LINK_LIMIT = 40
+export const LINK_LIMIT = 40
 
 /** Follows names from the root, and every link on the way, as the kernel would with this tree as its root. */
 export function follow(

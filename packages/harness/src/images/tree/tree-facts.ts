@@ -13,9 +13,16 @@ export interface TreeFacts {
   readonly init?: string
 }
 
-const INITS = ['sbin/init', 'lib/systemd/systemd', 'usr/lib/systemd/systemd', 'init']
+/** Where an init is, the first one counts. */
+export const INITS: readonly string[] = ['sbin/init', 'lib/systemd/systemd', 'usr/lib/systemd/systemd', 'init']
 /** Where the program that tells the architecture is looked for first. */
-const PROGRAMS = [...INITS, 'bin/sh', 'bin/busybox', 'usr/bin/env', 'lib64/ld-linux-x86-64.so.2']
+export const PROGRAMS: readonly string[] = [
+  ...INITS,
+  'bin/sh',
+  'bin/busybox',
+  'usr/bin/env',
+  'lib64/ld-linux-x86-64.so.2',
+]
 
 /** ELF machine numbers (elf.h, e_machine) by what `uname -m` says there. */
 const MACHINES: Readonly<Record<number, string>> = {
@@ -40,9 +47,9 @@ export function treeFacts(root: DirectoryNode): TreeFacts {
     if (seen.has(node) || node.kind !== 'file') continue
     seen.add(node)
     contentBytes += node.content.size
-    if (anyMachine === undefined && isExecutable(node)) anyMachine = elfMachine(node)
+    if (anyMachine === undefined && isExecutable(node)) anyMachine = machineOf(node)
   }
-  const known = PROGRAMS.map((path) => elfMachine(follow(root, path.split('/')).node))
+  const known = PROGRAMS.map((path) => machineOf(follow(root, path.split('/')).node))
   const init = INITS.find((path) => isExecutable(follow(root, path.split('/')).node))
   const architecture = known.find((machine) => machine !== undefined) ?? anyMachine
   return {
@@ -57,11 +64,19 @@ function isExecutable(node: TreeNode | undefined): boolean {
   return node?.kind === 'file' && (node.mode & 0o111) !== 0 && node.content.size > 0
 }
 
-/** Magic, then class and byte order in bytes 4 and 5, e_machine at 18 (elf(5)). */
-function elfMachine(node: TreeNode | undefined): string | undefined {
-  if (node?.kind !== 'file') return undefined
-  const { start } = node.content
-  if (start.length < 20 || start.readUInt32BE(0) !== 0x7f454c46) return undefined
+function machineOf(node: TreeNode | undefined): string | undefined {
+  return node?.kind === 'file' ? elfMachine(node.content.start) : undefined
+}
+
+/** As much of a file as `elfMachine` reads. */
+export const ELF_START_BYTES = 20
+
+/**
+ * The architecture of a program by the beginning of its file, as `uname -m` says it there; undefined where it is none: magic,
+ * then class and byte order in bytes 4 and 5, e_machine at 18 (elf(5)).
+ */
+export function elfMachine(start: Buffer): string | undefined {
+  if (start.length < ELF_START_BYTES || start.readUInt32BE(0) !== 0x7f454c46) return undefined
   const number = start[5] === 2 ? start.readUInt16BE(18) : start.readUInt16LE(18)
   return MACHINES[number] ?? `elf-${number}`
 }

@@ -146,6 +146,7 @@ test('what cannot be made is one sentence and exit code 1, wrong use one and 2',
   })
   for (const [args, sentence] of [
     [['make', 'nothing', 'x'], /It must be one of directory, tarball, disk, debian, oci/],
+    [['make', 'directory', '/', '--format', 'virtiofs'], /'virtiofs' is invalid. Allowed choices are ext4, erofs/],
     [['rm'], /name the keys to remove, or give --all/],
     [['gc', '--max-size', 'much'], /It must be a size such as 500M or 10G/],
     [['gc'], /required option '--max-size <size>' not specified/],
