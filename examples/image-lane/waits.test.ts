@@ -26,7 +26,7 @@ describe.each(Object.entries(images))('a slow boot of %s', (suite, image) => {
     memoryMib: 768,
     name: `slow ${suite}`,
     timeouts: { bootMs: 300_000 },
-    record: { waits: true },
+    record: { jobs: true },
   })
 
   test('the parts of the way to the target, the prompt and sshd account for every microsecond', async () => {
@@ -61,6 +61,31 @@ describe.each(Object.entries(images))('a slow boot of %s', (suite, image) => {
     )
     expect(reached.filter(Boolean)).toHaveLength(1)
     expect(() => expect(box).toHaveCleanConsole()).toThrow(/ordering-cycle at line \d+: .*lab-(egg|hen)\.service/)
+  })
+
+  test('PID 1’s queue was recorded from the first job on, and every job that failed is named', async () => {
+    const jobs = await box.jobs()
+    if (!jobs.found) throw new Error(jobs.message)
+    const initial = jobs.jobs.filter(({ since }) => since === 'before-connect')
+    expect(initial.length).toBeGreaterThan(60)
+    // None had run yet when the recorder asked: it was there before PID 1.
+    expect(jobs.depth?.atConnect).toBe(initial.length)
+    expect(jobs.connectedUs).toBeLessThan(Math.min(...initial.map(({ releasedUs }) => releasedUs ?? Infinity)))
+    expect(jobs).toMatchObject({ queued: [], holes: [] })
+    // #region jobs
+    await expect(box).toHaveNoFailedJobs({ allow: ['dev-lab.device'] })
+    await expect(expect(box).toHaveNoFailedJobs()).rejects.toThrow('dev-lab.device (job')
+    await expect(box).toQueueAtMost(200)
+    // #endregion
+  })
+
+  test('the live queue agrees with what the times say the target waited for', async () => {
+    const [waits, jobs] = [await box.waits(), await box.jobs()]
+    if (!waits.found || !jobs.found) throw new Error('nothing was recorded')
+    const target = jobs.jobs.find(({ unit }) => unit === 'multi-user.target')
+    const ended = new Map(jobs.jobs.map(({ id, unit, removedUs = 0 }) => [id, { unit, removedUs }]))
+    const last = target?.waitedOn.map((id) => ended.get(id)!).toSorted((a, b) => b.removedUs - a.removedUs)[0]
+    expect(waits.path.at(-2)?.unit).toBe(last?.unit)
   })
 
   test('what starts behind the target is named', async () => {
