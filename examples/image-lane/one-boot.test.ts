@@ -28,6 +28,13 @@ describe('one boot of an image, with units of its own and without some of the im
     expect(stdout.toString()).toBe('LAB=1\n')
   })
 
+  test('has the modules of its kernel, without a mount that would tell', async () => {
+    expect((await box.shell('ls /lib/modules/$(uname -r)/kernel')).stdout.toString()).toContain('drivers\n')
+    expect((await box.files.read('/proc/mounts')).toString()).not.toMatch(/^\S+ \S*modules/m)
+    const { stdout } = await box.exec(['systemctl', 'list-units', '--all', '--type=mount', '--plain', '--no-legend'])
+    expect(stdout.toString()).not.toContain('modules')
+  })
+
   test('what was masked did not run', async () => {
     const { stdout } = await box.exec(['systemctl', 'show', '-P', 'LoadState', 'systemd-journal-flush.service'])
     expect(stdout.toString()).toBe('masked\n')

@@ -1,4 +1,4 @@
-import { cp, mkdir } from 'node:fs/promises'
+import { cp, mkdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { buildRoot } from '../images/build-root.ts'
 import { runCommand } from '../images/command.ts'
@@ -7,10 +7,10 @@ import type { ImageContext, RootImage } from '../images/root-image.ts'
 import { readFolder } from '../images/sources/directory.ts'
 
 // Raised when equal modules would give another disk.
-const form = 2
+const form = 3
 
 /**
- * An ext4 image of a kernel's modules with the indices that modprobe(8) needs, for images that bring no modules of that
+ * An ext4 image of a kernel's modules below usr/lib/modules, with the indices that modprobe(8) needs, for images that bring no modules of that
  * kernel. Made once a kernel; undefined for a kernel whose modules are not known to the byte (one of the user's own
  * folders, which may change).
  */
@@ -30,7 +30,11 @@ export async function modulesDisk(
       await mkdir(dirname(copy), { recursive: true })
       await cp(modulesDir, copy, { recursive: true })
       await runCommand('depmod', ['-b', folder, version], { signal, whenMissing: 'install kmod' })
-      await tree.addLayer(readFolder(copy, signal), { name, signal })
+      // depmod knows /lib alone; in a layer under an image they are where its link leads.
+      const root = join(folder, 'root')
+      await mkdir(join(root, 'usr'), { recursive: true })
+      await rename(join(folder, 'lib'), join(root, 'usr/lib'))
+      await tree.addLayer(readFolder(root, signal), { name, signal })
       return {}
     },
   })

@@ -7,6 +7,7 @@
 mod disk;
 mod hand_over;
 mod inject;
+mod modules;
 mod root;
 mod share;
 mod switch;
@@ -97,13 +98,7 @@ pub fn asked() -> Option<Result<Stage0, StageFault>> {
 /// Makes the image's root the root of this process. What fails without being needed is told in `troubles`.
 pub fn enter(stage0: &Stage0, troubles: &mut Vec<String>) -> Result<(), StageFault> {
     let new_root = Path::new(switch::NEW_ROOT);
-    root::mount_root(stage0, new_root)?;
-    if let Some(modules) = &stage0.modules {
-        // A guest without its kernel's modules boots as well, with what is built in.
-        if let Err(fault) = root::mount_modules(modules, new_root) {
-            troubles.push(fault.to_string());
-        }
-    }
+    root::mount_root(stage0, new_root, troubles)?;
     let files = inject::open().map_err(StageFault::step("open the files of this boot"))?;
     let old_root = switch::into(new_root)?;
     if let Some(files) = files {

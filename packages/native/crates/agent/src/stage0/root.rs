@@ -8,20 +8,34 @@ use std::path::Path;
 
 use boxlab_protocol::stage0::{Disk, Root, Stage0};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, mount, mount_bind};
+use rustix::mount::{MountFlags, mount};
 
+use super::modules::Modules;
 use super::{StageFault, disk, share};
 
 const LOWER: &str = "/boxlab/lower";
 const WRITES: &str = "/boxlab/writes";
 
-/// Mounts the root, writable: over it a layer in memory, or itself.
-pub fn mount_root(stage0: &Stage0, target: &Path) -> Result<(), StageFault> {
+/// Mounts the root, writable: over it a layer in memory, or itself. The kernel's modules are in it where the image wants
+/// them; why they are not is told in `troubles`: a guest without them boots as well, with what is built in.
+pub fn mount_root(stage0: &Stage0, target: &Path, troubles: &mut Vec<String>) -> Result<(), StageFault> {
+    let mut told = |done: Result<(), StageFault>| troubles.extend(done.err().map(|fault| fault.to_string()));
+    let wanted = |image: &Path| match &stage0.modules {
+        Some(disk) => Modules::wanted(disk, image),
+        None => Ok(None),
+    };
     if !stage0.overlay {
-        return mount_source(&stage0.root, target, MountFlags::empty());
+        mount_source(&stage0.root, target, MountFlags::empty())?;
+        told(wanted(target).and_then(|modules| modules.map_or(Ok(()), |modules| modules.mount(target))));
+        return Ok(());
     }
     let lower = Path::new(LOWER);
     mount_source(&stage0.root, lower, MountFlags::RDONLY)?;
+    let modules = wanted(lower).unwrap_or_else(|fault| {
+        told(Err(fault));
+        None
+    });
+    let layer = modules.as_ref().and_then(|modules| modules.layer(lower));
     let writes = Path::new(WRITES);
     // The kernel's own bound is half of the memory; what the guest writes beyond it is an error of its own.
     mounted("the layer for writes", "tmpfs", Path::new("tmpfs"), writes, MountFlags::empty(), "mode=0755")?;
@@ -36,33 +50,13 @@ pub fn mount_root(stage0: &Stage0, target: &Path) -> Result<(), StageFault> {
         fs::set_permissions(&upper, Permissions::from_mode(facts.mode() & 0o7777))
     };
     same().map_err(StageFault::step("give the layer for writes the mode of the root"))?;
-    let options = format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
-    mounted("the writable root", "overlay", Path::new("overlay"), target, MountFlags::empty(), &options)
-}
-
-/// Programs that load modules: an image without any of them stays as it is.
-const LOADERS: [&str; 5] =
-    ["sbin/modprobe", "usr/sbin/modprobe", "bin/kmod", "lib/systemd/systemd", "usr/lib/systemd/systemd"];
-
-/// Mounts the kernel's modules where programs look for them, unless the image brings those of this release itself.
-pub fn mount_modules(modules: &Disk, root: &Path) -> Result<(), StageFault> {
-    // A link is as good: what it leads to may be outside of the root as it is mounted here.
-    if !LOADERS.iter().any(|path| root.join(path).symlink_metadata().is_ok()) {
-        return Ok(());
-    }
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let folder = if root.join("lib").exists() { "lib/modules" } else { "usr/lib/modules" };
-    let target = root.join(folder).join(&release);
-    if target.join("kernel").exists() {
-        return Ok(());
-    }
-    mount_disk("the kernel's modules", modules, &target, MountFlags::RDONLY)?;
-    // kmod-static-nodes.service starts where this file has content (ConditionFileNotEmpty=), and fails in an image that
-    // has no kmod: without a kernel of its own it would not have started.
-    let nodes = target.join("modules.devname");
-    let has_kmod = ["bin/kmod", "usr/bin/kmod"].iter().any(|path| root.join(path).exists());
-    if !has_kmod && nodes.exists() {
-        mount_bind("/dev/null", &nodes).map_err(|errno| StageFault::step("hide modules.devname")(errno.into()))?;
+    // The image's own is the upper one of the two: what is in both is the image's.
+    let lowers = [Some(lower), layer.as_deref()].into_iter().flatten().map(|path| path.display().to_string());
+    let lowers = lowers.collect::<Vec<_>>().join(":");
+    let options = format!("lowerdir={lowers},upperdir={},workdir={}", upper.display(), work.display());
+    mounted("the writable root", "overlay", Path::new("overlay"), target, MountFlags::empty(), &options)?;
+    if let Some(modules) = modules {
+        told(if layer.is_some() { modules.settle(target) } else { modules.mount(target) });
     }
     Ok(())
 }
@@ -75,7 +69,8 @@ fn mount_source(root: &Root, target: &Path, flags: MountFlags) -> Result<(), Sta
     }
 }
 
-fn mount_disk(what: &'static str, disk: &Disk, target: &Path, flags: MountFlags) -> Result<(), StageFault> {
+/// Mounts a disk, on a folder that is made where it is not there.
+pub(super) fn mount_disk(what: &'static str, disk: &Disk, target: &Path, flags: MountFlags) -> Result<(), StageFault> {
     let node = disk::wait(&disk.serial)?;
     let filesystem = match &disk.filesystem {
         Some(known) => known.clone(),
