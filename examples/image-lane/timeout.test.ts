@@ -16,9 +16,11 @@ test('a boot that does not end says which job systemd was waiting on, and for wh
     },
     timeouts: { bootMs: 30_000 },
   })
+  // #region sentence
   await expect(box.boot()).rejects.toThrow(
     /systemd was waiting on dev-vdz\.device \(90 s limit, started by mnt-data\.mount, \d+ jobs wait for it\)/,
   )
+  // #endregion
   expect(readFileSync(join(box.record, 'guest/systemd-queue.txt'), 'utf8')).toMatch(
     /^\d+ dev-vdz\.device start running$/m,
   )
