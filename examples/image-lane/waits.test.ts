@@ -97,4 +97,17 @@ describe.each(Object.entries(images))('a slow boot of %s', (suite, image) => {
     expect(prompt?.promptUs).toBeGreaterThan(prompt!.activeUs)
     await expect(box).toHaveNoGapLongerThan('60s')
   })
+
+  // The last one: a hole is no place to say that nothing failed.
+  test('systemd that executes itself again leaves a hole in the recording, which goes on behind it', async () => {
+    await box.exec(['systemctl', 'daemon-reexec'])
+    await box.exec(['systemctl', 'start', 'systemd-tmpfiles-clean.service'])
+    const jobs = await box.jobs()
+    if (!jobs.found) throw new Error(jobs.message)
+    expect(jobs.holes).toHaveLength(1)
+    const after = jobs.jobs.find(({ unit }) => unit === 'systemd-tmpfiles-clean.service')
+    expect(after?.result).toBe('done')
+    expect(after?.installedUs).toBeGreaterThan(jobs.holes[0]?.endUs ?? Infinity)
+    await expect(expect(box).toHaveNoFailedJobs()).rejects.toThrow('the recording has a hole')
+  })
 })

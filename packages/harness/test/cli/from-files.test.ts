@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -78,5 +78,67 @@ describe.each([
     expect(code).toBe(2)
     expect(stderr).toBe(`boxlab: give --from FILE… or --image KIND:PLACE; see \`boxlab ${command} --help\`
 `)
+  })
+})
+
+describe('a record', () => {
+  const unit = (id: string, after: string, run: number, end: number): string =>
+    `\nId=${id}\nNames=${id}\nAfter=${after}\nConditionTimestampMonotonic=${run}\nInactiveExitTimestampMonotonic=${run}\nActiveEnterTimestampMonotonic=${end}\nActiveExitTimestampMonotonic=0\nInactiveEnterTimestampMonotonic=0\n`
+  const UNITS = `UserspaceTimestampMonotonic=1000\nUnitsLoadFinishTimestampMonotonic=2000\nFinishTimestampMonotonic=9000\n${unit('a.service', '', 3000, 5000)}${unit('multi-user.target', 'a.service', 5500, 5500)}`
+  const JOBS = [
+    { header: { version: 1, startUs: 1, connectedUs: 2, tries: 3 } },
+    {
+      t: 2500,
+      type: 'return',
+      reply_serial: 1,
+      sig: 'a(usssoo)',
+      body: [[[7, 'a.service', 'start', 'waiting', '/j/7', '/u/a']]],
+    },
+    {
+      t: 5100,
+      type: 'signal',
+      path: '/org/freedesktop/systemd1',
+      interface: 'org.freedesktop.systemd1.Manager',
+      member: 'JobRemoved',
+      sig: 'uoss',
+      body: [7, '/j/7', 'a.service', 'done'],
+    },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('')
+
+  /** A record that has these files of systemd's. */
+  function record(files: Readonly<Record<string, string>>): string {
+    const folder = mkdtempSync(join(tmpdir(), 'boxlab-record-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    mkdirSync(join(folder, 'guest'))
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'guest', name), text)
+    return folder
+  }
+
+  test('gives its waits, and their waterfall', async () => {
+    const folder = record({ 'systemd-units.txt': UNITS })
+    const svg = join(folder, 'waits.svg')
+    const { code, stdout } = await runBoxlab(['waits', '--from', folder, '--json', '--svg', svg])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ target: 'multi-user.target', totalUs: 4500, resolution: 'microsecond' })
+    expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [^]*a\.service: activating, 2\.000 ms/)
+  })
+
+  test('gives its jobs, with what the units say of them', async () => {
+    const folder = record({ 'systemd-units.txt': UNITS, 'systemd-jobs.jsonl': JOBS })
+    const { code, stdout } = await runBoxlab(['jobs', '--from', folder, '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      version: 1,
+      jobs: [{ id: 7, unit: 'a.service', type: 'start', result: 'done', releasedUs: 3000, removedUs: 5100 }],
+    })
+  })
+
+  test('without anything of systemd says so', async () => {
+    const folder = record({})
+    const { code, stderr } = await runBoxlab(['jobs', '--from', folder])
+    expect(code).toBe(2)
+    expect(stderr).toBe(`boxlab: the record ${folder} has nothing of systemd; boot with \`record: { jobs: true }\`\n`)
   })
 })
