@@ -107,6 +107,7 @@ export type { JobSource, JobState } from './systemd/jobs/model/job-life.ts'
 export type { DepthStep, Hole, ReloadWindow } from './systemd/jobs/model/play-recording.ts'
 export { type JobsRenderOptions, renderJobs } from './systemd/jobs/render.ts'
 export type { JobType, QueuedState } from './systemd/jobs/words.ts'
+export { drawJobs } from './systemd/jobs/draw.ts'
 export { describeStuck, type StuckJob, stuckQueue, type StuckQueue } from './systemd/jobs/stuck.ts'
 
 export type { Behind } from './systemd/waits/behind.ts'

@@ -1,4 +1,4 @@
-import { jobs, jobsJson, type JobsResult, renderJobs } from '@boxlab/probes'
+import { drawJobs, jobs, jobsJson, type JobsResult, renderJobs } from '@boxlab/probes'
 import { type Command, InvalidArgumentError } from 'commander'
 import { observerCost, renderObserverCost } from '../systemd/observer-cost.ts'
 import { addMachineFlags, boxOptionsOf, type MachineFlags } from './boot-flags.ts'
@@ -7,12 +7,14 @@ import { withLiveBox } from './live-box.ts'
 import { readInputs } from './read-inputs.ts'
 import { reported } from './reported.ts'
 import { terminalOf } from './terminal.ts'
+import { writeDrawing } from './write-drawing.ts'
 
 interface JobsFlags extends MachineFlags {
   readonly from?: readonly string[]
   readonly observer?: boolean
   readonly pairs: number
   readonly seed: number
+  readonly svg?: string
   readonly json?: boolean
 }
 
@@ -30,6 +32,7 @@ export function addJobs(program: Command): void {
     .option('--observer', 'boot with and without the recorder in turn, and print what recording costs')
     .option('--pairs <n>', 'pairs of boots of --observer; 8 or more for an interval', wholeNumber, 8)
     .option('--seed <n>', 'decides the order of --observer’s boots', wholeNumber, 1)
+    .option('--svg <file>', 'write the waterfall as SVG too')
     .option('--json', 'print the jobs as JSON')
   addMachineFlags(command).action(async (flags: JobsFlags) => {
     if (flags.from) process.exitCode = fromFiles(flags.from, flags)
@@ -56,11 +59,12 @@ function fromFiles(from: readonly string[], flags: JobsFlags): 0 | 1 | 2 {
   return print(jobs(inputs), flags)
 }
 
-function print(result: JobsResult, { json = false }: JobsFlags): 0 | 1 {
+function print(result: JobsResult, { svg, json = false }: JobsFlags): 0 | 1 {
   if (json) process.stdout.write(`${JSON.stringify(jobsJson(result), null, 2)}\n`)
   else if (result.found) process.stdout.write(renderJobs(result, { width: terminalOf(process.stdout).width }))
   else process.stderr.write(`boxlab: ${renderJobs(result)}`)
-  return result.found ? 0 : 1
+  if (!result.found) return 1
+  return svg === undefined ? 0 : writeDrawing(svg, drawJobs(result))
 }
 
 async function observe(flags: JobsFlags): Promise<0 | 1> {

@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs'
 import { drawWaits, renderWaits, waits, waitsJson, type WaitsResult } from '@boxlab/probes'
 import type { Command } from 'commander'
 import { addMachineFlags, type MachineFlags } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
 import { readInputs } from './read-inputs.ts'
 import { terminalOf } from './terminal.ts'
+import { writeDrawing } from './write-drawing.ts'
 
 interface WaitsFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -57,12 +57,5 @@ function print(result: WaitsResult, { svg, json = false }: WaitsFlags): 0 | 1 {
   else if (result.found) process.stdout.write(renderWaits(result, { width: terminalOf(process.stdout).width }))
   else process.stderr.write(`boxlab: ${renderWaits(result)}`)
   if (!result.found) return 1
-  if (svg === undefined) return 0
-  try {
-    writeFileSync(svg, drawWaits(result))
-    return 0
-  } catch (error) {
-    process.stderr.write(`boxlab: the waterfall cannot be written: ${(error as Error).message}\n`)
-    return 1
-  }
+  return svg === undefined ? 0 : writeDrawing(svg, drawWaits(result))
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { drawWaits, waits } from '../../src/index.ts'
+import { drawJobs, drawWaits, waits } from '../../src/index.ts'
 import { drawWaterfall, type Waterfall } from '../../src/svg/waterfall.ts'
+import { queueOf, recordedBoot } from '../systemd/jobs/queues.ts'
 import { recording } from '../systemd/recordings.ts'
 
 const KINDS = [{ kind: 'work', colour: '#123456', meaning: 'at work' }]
@@ -66,5 +67,23 @@ describe('the waterfall of a recorded boot', () => {
       if (close === '/' && open.pop() !== name) crossed.push(name)
     }
     expect({ open, crossed }).toEqual({ open: [], crossed: [] })
+  })
+})
+
+describe('the waterfall of a recorded queue', () => {
+  const report = queueOf(recordedBoot('b12x-nasty'))
+  const found = bars(drawJobs(report))
+
+  it('has each job running once, and those that failed as failed', () => {
+    const failed = found.filter(({ title }) => / (?:failed|assert|dependency|timeout), /.test(title))
+    expect(failed).toHaveLength(report.failed.length)
+    expect(found.filter(({ title }) => !/ waiting, |reloading/.test(title))).toHaveLength(report.jobs.length)
+  })
+
+  it('has a job waiting until PID 1 ran it, from the moment that the recorder connected', () => {
+    const waiting = found.find(({ title }) => title.startsWith('multi-user.target waiting'))
+    const job = report.jobs.find(({ unit }) => unit === 'multi-user.target')
+    const ms = (((job?.releasedUs ?? 0) - (report.connectedUs ?? 0)) / 1000).toFixed(3)
+    expect(waiting?.title).toContain(`waiting, ${ms} ms from `)
   })
 })
