@@ -1,4 +1,4 @@
-import { median, pairedShift, type Shift } from '@boxlab/probes'
+import { fewestForInterval, median, pairedShift, type Shift } from '@boxlab/probes'
 import { bootBox } from '../boot-box.ts'
 import { pairOrder, seeded } from '../lanes/order.ts'
 import { exclusiveHost } from '../ledger/index.ts'
@@ -81,14 +81,15 @@ export function renderObserverCost({ accelerator, seed, pairs, shift }: Observer
   const withoutUs = median(pairs.map((pair) => pair.withoutUs)) ?? Number.NaN
   const withUs = median(pairs.map((pair) => pair.withUs)) ?? Number.NaN
   const percent = `${((shift.estimate / withoutUs) * 100).toFixed(1)} %`
-  const interval = shift.interval
-    ? `99 % interval ${ms(shift.interval.low)} to ${ms(shift.interval.high)}`
-    : `no interval below 8 pairs`
+  const { interval } = shift
+  const within = interval
+    ? `, 99 % interval ${ms(interval.low)} to ${ms(interval.high)}${interval.low <= 0 && interval.high >= 0 ? ', which has 0 in it: not told apart from nothing' : ''}`
+    : `; no interval below ${fewestForInterval(0.01)} pairs`
   return [
     `PID 1’s start to the end of the boot, ${pairs.length} pairs of boots in turn (seed ${seed}), ${accelerator}:`,
     `  without the recorder  ${ms(withoutUs)} (median)`,
     `  with it               ${ms(withUs)} (median)`,
-    `  the recorder costs    ${ms(shift.estimate)} (${percent}), ${interval}`,
+    `  the recorder costs    ${ms(shift.estimate)} (${percent})${within}`,
     '',
   ].join('\n')
 }
