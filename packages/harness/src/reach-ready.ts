@@ -58,8 +58,10 @@ export async function reachReady(boot: Boot): Promise<Ready> {
     }
     if (plan.agent) await verifyInGuest(machine, options)
     const systemd = hasInit ? new SystemdMarks(machine) : undefined
-    await systemd?.read()
-    if (hasInit) await recordSystemd(boot)
+    if (systemd && (await isServed(machine))) {
+      await systemd.read()
+      await recordSystemd(boot)
+    }
     return { ...(systemd && { systemd }), ...(entrypoint && { entrypoint: entrypoint.failed }) }
   } catch (thrown) {
     if (hasInit && thrown instanceof BoxError && thrown.code === 'ERR_BOX_TIMEOUT') {
@@ -68,6 +70,20 @@ export async function reachReady(boot: Boot): Promise<Ready> {
     const { code = 'ERR_BOX_UNKNOWN', message } = thrown as { readonly code?: string; readonly message: string }
     await machine.giveUp(code, thrown instanceof BoxError ? thrown.summary : message)
     throw thrown
+  }
+}
+
+/**
+ * PID 1 is a systemd that takes questions: its private socket is there. A box may be ready long before that, by its agent;
+ * asking then would keep it until systemd is up.
+ */
+async function isServed(machine: Machine): Promise<boolean> {
+  try {
+    await machine.stat('/run/systemd/private', systemdMs)
+    return true
+  } catch (error) {
+    if (error instanceof BoxError && error.code === 'ERR_BOX_REFUSED') return false
+    throw error
   }
 }
 
