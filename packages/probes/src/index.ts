@@ -74,6 +74,23 @@ export {
   USER_MARK_PREFIX,
 } from './timeline/vocabulary.ts'
 
+export type { SshEvidence } from './ssh/evidence.ts'
+export type { SshRefusalCause } from './ssh/refusal-words.ts'
+export { renderSshFirst, type SshFirstRenderOptions } from './ssh/render.ts'
+export type {
+  JobsHole,
+  NoSshFirst,
+  SshFinding,
+  SshFirst,
+  SshFirstResult,
+  SshJob,
+  SshLogin,
+  SshRefused,
+} from './ssh/report.ts'
+export { sshFirst, type SshFirstInput } from './ssh/ssh-first.ts'
+export { sshFirstJson, type SshFirstJson } from './ssh/ssh-first-json.ts'
+export { readSsh, readSshLine, SSH_EVENTS, SSH_FILE, type SshEvent, type SshLine } from './ssh/ssh-lines.ts'
+
 export { fewestForPercentile, median, percentile } from './stats/sample.ts'
 export {
   fewestForInterval,

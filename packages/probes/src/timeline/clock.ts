@@ -8,7 +8,7 @@ export interface ClockAnchor {
   readonly errorNs: number
 }
 
-/** An instant on the host's axis with its error, in ns. */
+/** An instant on one clock's axis with its error, in ns. */
 export interface HostInstant {
   readonly atNs: number
   readonly errorNs: number
@@ -121,6 +121,12 @@ export function fitClock(
       return { atNs, errorNs: errorNs + residualNs }
     },
   }
+}
+
+/** A host instant on the guest's clock: the same line read the other way. `errorNs` is of the guest's nanoseconds. */
+export function toGuest(mapping: ClockMapping & { readonly state: 'mapped' }, hostNs: number): HostInstant {
+  const guestNs = (hostNs - mapping.toHost(0).atNs) / mapping.rate
+  return { atNs: guestNs, errorNs: mapping.toHost(guestNs).errorNs / mapping.rate }
 }
 
 interface Line {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { readBoot, readClock, readMarks } from '../../src/index.ts'
+import { readBoot, readClock, readMarks, readSsh } from '../../src/index.ts'
 import { aBootJson } from '../timeline/a-boot.ts'
 
 const schema = JSON.parse(
@@ -46,6 +46,11 @@ const valid: readonly (readonly [string, unknown])[] = [
   ['counters', { atNs: 1, kind: 'process', values: { cpuMs: 1.5 } }],
   ['counters', { atNs: 1, kind: 'kvm', mark: 'vm-start', values: {} }],
   ['clock', { hostSendNs: 1, guestNs: 2, hostRecvNs: 3 }],
+  ['ssh', { version: 1, transport: 'agent', user: 'root', port: 22, atNs: 1 }],
+  ['ssh', { event: 'clock', hostSendNs: 1, guestNs: 2, hostRecvNs: 3 }],
+  ['ssh', { login: 1, event: 'accept', atNs: 1, attempts: 2, refusedAtNs: 0 }],
+  ['ssh', { login: 1, event: 'kex', atNs: 1, hostKey: 'ssh-ed25519', fingerprint: 'SHA256:a', method: 'c' }],
+  ['ssh', { login: 2, event: 'refused', atNs: 1, evidence: { sshd: '', test: { exitCode: 1, said: '' } } }],
 ]
 
 const invalid: readonly (readonly [string, unknown])[] = [
@@ -74,6 +79,15 @@ const invalid: readonly (readonly [string, unknown])[] = [
   ['counters', { atNs: 1, kind: 'process', mark: null, values: {} }],
   ['counters', { atNs: 1, kind: 'process', values: { exits: null } }],
   ['clock', { hostSendNs: 1, guestNs: 2 }],
+  ['ssh', { version: 2, transport: 'agent', user: 'root', port: 22, atNs: 1 }],
+  ['ssh', { version: 1, transport: 'vsock', user: 'root', port: 22, atNs: 1 }],
+  ['ssh', { login: 0, event: 'accept', atNs: 1 }],
+  ['ssh', { login: 1, event: 'hello', atNs: 1 }],
+  ['ssh', { login: 1, event: 'refused', atNs: 1 }],
+  [
+    'ssh',
+    { login: 1, event: 'refused', atNs: 1, evidence: { modes: [{ path: '/root', mode: 'rwx', owner: 'root' }] } },
+  ],
 ]
 
 describe('the schema of the record', () => {
@@ -113,6 +127,12 @@ describe('the schema of the record', () => {
   )
 })
 
+describe('the reader of logins', () => {
+  it.each(valid.filter(([definition]) => definition === 'ssh'))('agrees with the schema: %s %j', (_, value) => {
+    expect(readSsh(JSON.stringify(value))).toMatchObject({ items: { length: 1 }, diagnostics: [] })
+  })
+})
+
 describe('docs/record.md', () => {
   const page = readFileSync(new URL('../../../../docs/record.md', import.meta.url), 'utf8')
   const blocks = [...page.matchAll(/```json (\w+)\n([^]*?)```/g)].map(
@@ -127,6 +147,7 @@ describe('docs/record.md', () => {
       'qmp',
       'counters',
       'clock',
+      'ssh',
     ])
   })
 
