@@ -16,6 +16,7 @@ import {
   type JobsOptions,
   type JobsResult,
   type NamedInput,
+  type SshFirst,
   waits,
   type WaitsOptions,
   type WaitsResult,
@@ -41,6 +42,9 @@ import { type BoxMetrics, boxMetrics, networkBytes } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
 import { reachReady } from './reach-ready.ts'
+import { readSshFirst } from './reports/record-ssh-first.ts'
+import { recordLogins } from './ssh/ssh-first.ts'
+import { type SshFirstOptions, sshFirstOrder } from './ssh/options.ts'
 import type { SystemdMarks } from './stage0/systemd-marks.ts'
 import { recordLastWords, recordText, recordUnits, type SystemdFile, systemdInputs } from './systemd/record-texts.ts'
 import { stateRoot } from './state-root.ts'
@@ -357,6 +361,28 @@ export class Box implements AsyncDisposable {
     if (inputs.length > 0) return inputs
     const remedy = "ask while it runs, or boot it with `record: { waits: true, keep: 'always' }`"
     throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has nothing of systemd: ${remedy}`)
+  }
+
+  /**
+   * Logs in over SSH, through the agent's connection to the guest's loopback: when the port accepts, what each step of a
+   * login takes, what the second one costs. Called while the guest still boots (`waitFor: Wait.forMark('agent-ready')`) it
+   * waits for the port. A login that is refused is a result, with its cause. With `record: { jobs: true }` each login has the
+   * jobs that PID 1 created meanwhile. Needs the package ssh2.
+   */
+  async sshFirst(options: SshFirstOptions = {}): Promise<SshFirst> {
+    const order = sshFirstOrder(options)
+    const {
+      record,
+      options: { record: recorded },
+    } = this
+    const bounds = { limitMs: 60_000, limitBytes: recordLimitBytes(this.options) }
+    const ssh = await this.#ask('command', async (machine) => {
+      const text = await recordLogins(machine, record, order)
+      if (recorded?.jobs === true) await recordText(machine, record, 'jobs', bounds)
+      return text
+    })
+    // What was written just now begins with its call, so there is an answer.
+    return readSshFirst(record, { ssh }) as SshFirst
   }
 
   /**

@@ -57,6 +57,8 @@ export {
 export { type ExclusiveHost, exclusiveHost, type ExclusiveOptions, type HostLimits, limitHost } from './ledger/index.ts'
 export type { BoxMetrics } from './metrics.ts'
 export type { BoxOptions, DeviceOptions, DiskOptions, RecordOptions, TimeoutOptions } from './options.ts'
+export { readSshFirst } from './reports/record-ssh-first.ts'
+export type { SshFirstOptions } from './ssh/options.ts'
 export { stateRoot } from './state-root.ts'
 export { Wait, type WaitStrategy } from './wait/index.ts'
 export type { BoxFiles, TransferOptions } from './guest-files.ts'

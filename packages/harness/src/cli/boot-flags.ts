@@ -84,7 +84,7 @@ export function boxOptionsOf(flags: MachineFlags, signal: AbortSignal): BoxOptio
   }
 }
 
-function wholeNumber(text: string): number {
+export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)
 }

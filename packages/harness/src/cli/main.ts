@@ -6,6 +6,7 @@ import { addImage } from './image.ts'
 import { addJobs } from './jobs.ts'
 import { addPs } from './ps.ts'
 import { addShow } from './show.ts'
+import { addSshFirst } from './ssh-first.ts'
 import { addSweep } from './sweep.ts'
 import { addWaits } from './waits.ts'
 
@@ -42,6 +43,7 @@ function commandLine(): Command {
   addShow(program)
   addWaits(program)
   addJobs(program)
+  addSshFirst(program)
   addImage(program)
   addPs(program)
   addSweep(program)

@@ -39,8 +39,8 @@ function refuse(problem: string): 2 {
   return 2
 }
 
-/** Either file alone makes a record: the other may have been lost, or not written yet. */
-function whyNoRecord(path: string): string | undefined {
+/** Why a path is not a record. Either file alone makes one: the other may have been lost, or not written yet. */
+export function whyNoRecord(path: string): string | undefined {
   const remedy = 'give the folder that `boxlab boot` printed'
   try {
     if (!statSync(path).isDirectory()) return `${path} is a file and a record is a folder; ${remedy}`

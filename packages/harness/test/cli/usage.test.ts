@@ -15,6 +15,10 @@ describe('wrong use is one sentence that says where help is, and exit code 2', (
     [['boot', 'stray'], /too many arguments.*see `boxlab boot --help`/],
     [['show'], /missing required argument 'record'/],
     [['doctor', '--require'], /argument missing/],
+    [['ssh-first'], /give a record, or `--from` with its files, or an `--image` to boot/],
+    [['ssh-first', '/nonexistent'], /there is no record \/nonexistent/],
+    [['ssh-first', '--from', '/nonexistent'], /\/nonexistent cannot be read \(ENOENT\)/],
+    [['ssh-first', '--logins', 'two'], /'two' is invalid\. It must be a whole number; see `boxlab ssh-first --help`/],
   ] as const)('%s', async ([args, sentence]) => {
     const { code, stdout, stderr } = await runBoxlab(args)
     expect(stderr).toMatch(sentence)
@@ -49,11 +53,15 @@ test('the version is the one of the package', async () => {
   expect((await runBoxlab(['--version'])).stdout).toBe(`${(JSON.parse(file) as { version: string }).version}\n`)
 })
 
-test.for([['--help'], ['help', 'boot'], ['boot', '--help'], ['show', '-h'], ['doctor', '--help']])(
-  'help is printed for %s',
-  async (args) => {
-    const { code, stdout, stderr } = await runBoxlab(args)
-    expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^Usage: boxlab /)
-  },
-)
+test.for([
+  ['--help'],
+  ['help', 'boot'],
+  ['boot', '--help'],
+  ['show', '-h'],
+  ['ssh-first', '--help'],
+  ['doctor', '--help'],
+])('help is printed for %s', async (args) => {
+  const { code, stdout, stderr } = await runBoxlab(args)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/^Usage: boxlab /)
+})
