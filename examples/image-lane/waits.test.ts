@@ -98,6 +98,14 @@ describe.each(Object.entries(images))('a slow boot of %s', (suite, image) => {
     await expect(box).toHaveNoGapLongerThan('60s')
   })
 
+  test('the first login starts the user’s manager, the second one its session alone', async () => {
+    const { logins, transport } = await box.sshFirst({ timeoutMs: 120_000 })
+    expect([transport, logins.length]).toEqual(['agent', 2])
+    const session = /^session-c?\d+\.scope$/
+    expect(logins[0]).toSetOffJobs(['user-0.slice', 'user-runtime-dir@0.service', 'user@0.service', session])
+    expect(logins[1]).toSetOffJobs([session])
+  })
+
   // The last one: a hole is no place to say that nothing failed.
   test('systemd that executes itself again leaves a hole in the recording, which goes on behind it', async () => {
     await box.exec(['systemctl', 'daemon-reexec'])

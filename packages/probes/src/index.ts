@@ -74,6 +74,7 @@ export {
   USER_MARK_PREFIX,
 } from './timeline/vocabulary.ts'
 
+export { drawSshFirst } from './ssh/draw.ts'
 export type { SshEvidence } from './ssh/evidence.ts'
 export type { SshRefusalCause } from './ssh/refusal-words.ts'
 export { renderSshFirst, type SshFirstRenderOptions } from './ssh/render.ts'

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import {
+  drawSshFirst,
   type NamedInput,
   renderSshFirst,
   sshFirst,
@@ -15,10 +16,12 @@ import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts
 import { withLiveBox } from './live-box.ts'
 import { whyNoRecord } from './show.ts'
 import { terminalOf } from './terminal.ts'
+import { writeDrawing } from './write-drawing.ts'
 
 interface SshFirstFlags extends MachineFlags {
   readonly from?: readonly string[]
   readonly call?: number
+  readonly svg?: string
   readonly json?: true
   readonly user?: string
   readonly port?: number
@@ -35,7 +38,7 @@ export function addSshFirst(program: Command): void {
     .argument('[record]', 'the folder of a record in which `box.sshFirst()` was called')
     .option(
       '--from <file...>',
-      'ssh.jsonl, clock.jsonl, marks.jsonl, boot.json and systemd-jobs.jsonl of a record; told apart by content',
+      'a record, or ssh.jsonl, clock.jsonl, marks.jsonl, boot.json and systemd-jobs.jsonl of a record; told apart by content',
     )
     .option('--call <n>', 'which call of the record (default: the first)', wholeNumber)
     .option('--user <name>', 'who logs in (default: root)')
@@ -43,6 +46,7 @@ export function addSshFirst(program: Command): void {
     .option('--logins <n>', 'how many logins (default: 2)', wholeNumber)
     .option('--load <cpus>', 'one login more, while so many busy loops run in the guest', wholeNumber)
     .option('--login-timeout <ms>', 'the bound of each login, in milliseconds (default: 60000)', wholeNumber)
+    .option('--svg <file>', 'write the waterfall as SVG too')
     .option('--json', 'print the logins as JSON')
     .addHelpText(
       'after',
@@ -58,7 +62,9 @@ Exit code:
   })
 }
 
-async function run(record: string | undefined, flags: SshFirstFlags): Promise<number> {
+async function run(given: string | undefined, flags: SshFirstFlags): Promise<number> {
+  const [only, ...others] = flags.from ?? []
+  const record = given ?? (only !== undefined && others.length === 0 && isFolder(only) ? only : undefined)
   if (record !== undefined) {
     const problem = whyNoRecord(record)
     return problem === undefined ? print(readSshFirst(record, callOf(flags)), flags) : refuse(problem)
@@ -68,6 +74,11 @@ async function run(record: string | undefined, flags: SshFirstFlags): Promise<nu
   // Ready before PID 1 runs, so that when the port accepts is seen.
   const early = { waitFor: Wait.forMark('agent-ready') }
   return withLiveBox(flags, { jobs: true }, async (box) => print(await box.sshFirst(orderOf(flags)), flags), early)
+}
+
+/** As with the other probes, `--from` takes a record too. */
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 function callOf({ call }: SshFirstFlags): { readonly call?: number } {
@@ -110,11 +121,13 @@ function kindOf(text: string): 'ssh' | 'clock' | 'marks' | 'boot' | 'jobs' {
   return /^\s*\{[^]*"(?:boxId|accelerator)"/.test(text) ? 'boot' : 'jobs'
 }
 
-function print(result: SshFirstResult, { json }: SshFirstFlags): 0 | 1 {
+function print(result: SshFirstResult, { svg, json }: SshFirstFlags): 0 | 1 {
   if (json) process.stdout.write(`${JSON.stringify(sshFirstJson(result), null, 2)}\n`)
   else if (result.found) process.stdout.write(renderSshFirst(result, { width: terminalOf(process.stdout).width }))
   else process.stderr.write(`boxlab: ${renderSshFirst(result)}`)
-  return result.found && result.refused === undefined ? 0 : 1
+  if (!result.found) return 1
+  const written = svg === undefined ? 0 : writeDrawing(svg, drawSshFirst(result))
+  return result.refused === undefined ? written : 1
 }
 
 function refuse(problem: string): 2 {

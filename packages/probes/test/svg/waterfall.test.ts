@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { drawJobs, drawWaits, waits } from '../../src/index.ts'
+import { drawJobs, drawSshFirst, drawWaits, waits } from '../../src/index.ts'
 import { drawWaterfall, type Waterfall } from '../../src/svg/waterfall.ts'
 import { queueOf, recordedBoot } from '../systemd/jobs/queues.ts'
 import { recording } from '../systemd/recordings.ts'
@@ -85,5 +85,31 @@ describe('the waterfall of a recorded queue', () => {
     const job = report.jobs.find(({ unit }) => unit === 'multi-user.target')
     const ms = (((job?.releasedUs ?? 0) - (report.connectedUs ?? 0)) / 1000).toFixed(3)
     expect(waiting?.title).toContain(`waiting, ${ms} ms from `)
+  })
+})
+
+describe('the waterfall of logins', () => {
+  const at = { acceptUs: 5_010_000, bannerUs: 5_020_000, kexUs: 5_050_000, authUs: 5_060_000, sessionUs: 5_500_000 }
+  const login = { n: 1, dialUs: 5_000_000, ...at, firstOutputUs: 5_510_000, closedUs: 5_520_000, afterAcceptUs: {} }
+  const jobs = [{ id: 1, unit: 'user@0.service', installedUs: 5_100_000, removedUs: 5_400_000, result: 'done' }]
+  const result = { user: 'root', logins: [{ ...login, jobs }] } as unknown as Parameters<typeof drawSshFirst>[0]
+
+  it('has the steps of each login behind one another, and its jobs below', () => {
+    const titles = bars(drawSshFirst(result)).map(({ title }) => title)
+    expect(titles).toEqual([
+      'port closed, 10.000 ms',
+      'to the banner, 10.000 ms',
+      'key exchange, 30.000 ms',
+      'authentication, 10.000 ms',
+      'session, 440.000 ms',
+      'first output, 10.000 ms',
+      'user@0.service done, 300.000 ms',
+    ])
+  })
+
+  it('has no bar for what is not known', () => {
+    const unknown = { user: 'root', logins: [{ n: 1, afterAcceptUs: {} }] } as unknown as typeof result
+    expect(bars(drawSshFirst(unknown))).toEqual([])
+    expect(drawSshFirst(unknown)).not.toMatch(/NaN|Infinity/)
   })
 })
