@@ -95,6 +95,9 @@ describe.each(Object.entries(images))('a slow boot of %s', (suite, image) => {
     // systemd 256 and later stamp the exec of getty; before that it is known to be no earlier than what it waited for.
     expect(prompt?.from).toBe(suite === 'trixie' ? 'handoff' : 'not-before')
     expect(prompt?.promptUs).toBeGreaterThan(prompt!.activeUs)
+    // The console had it after getty was executed, or, where that has no stamp, after what it waited for.
+    const { atUs, errorUs } = prompt!.console!
+    expect(atUs + errorUs).toBeGreaterThan(prompt!.promptUs)
     await expect(box).toHaveNoGapLongerThan('60s')
   })
 

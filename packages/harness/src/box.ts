@@ -46,7 +46,14 @@ import { readSshFirst } from './reports/record-ssh-first.ts'
 import { recordLogins } from './ssh/ssh-first.ts'
 import { type SshFirstOptions, sshFirstOrder } from './ssh/options.ts'
 import type { SystemdMarks } from './stage0/systemd-marks.ts'
-import { recordLastWords, recordText, recordUnits, type SystemdFile, systemdInputs } from './systemd/record-texts.ts'
+import {
+  promptOfRecord,
+  recordLastWords,
+  recordText,
+  recordUnits,
+  type SystemdFile,
+  systemdInputs,
+} from './systemd/record-texts.ts'
 import { stateRoot } from './state-root.ts'
 import { asideFolder, sweepSoon } from './sweep/index.ts'
 import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
@@ -336,7 +343,8 @@ export class Box implements AsyncDisposable {
    * first time; of a box that has ended its record is read. Rejects with ERR_BOX_STATE where that has nothing.
    */
   async waits(options: WaitsOptions & SystemdCall = {}): Promise<WaitsResult> {
-    return waits(await this.#systemdTexts(['units'], options), options)
+    const inputs = await this.#systemdTexts(['units'], options)
+    return waits(inputs, { console: promptOfRecord(this.record), ...options })
   }
 
   /**

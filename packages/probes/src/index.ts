@@ -129,6 +129,7 @@ export { drawJobs } from './systemd/jobs/draw.ts'
 export { describeStuck, type StuckJob, stuckQueue, type StuckQueue } from './systemd/jobs/stuck.ts'
 
 export type { Behind } from './systemd/waits/behind.ts'
+export { type ConsolePrompt, consolePrompt } from './systemd/waits/console-prompt.ts'
 export { drawWaits } from './systemd/waits/draw.ts'
 export type { WaitsFinding } from './systemd/waits/blind-spots.ts'
 export type { IdleGap } from './systemd/waits/idle-gaps.ts'

@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs'
 import { drawWaits, renderWaits, waits, waitsJson, type WaitsResult } from '@boxlab/probes'
 import type { Command } from 'commander'
+import { promptOfRecord } from '../systemd/record-texts.ts'
 import { addMachineFlags, type MachineFlags } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
 import { readInputs } from './read-inputs.ts'
@@ -41,7 +43,8 @@ function fromFiles(from: readonly string[], flags: WaitsFlags): 0 | 1 | 2 {
     process.stderr.write(inputs)
     return 2
   }
-  return print(waits(inputs, flags), flags)
+  const record = from.find((path) => statSync(path).isDirectory())
+  return print(waits(inputs, { ...flags, console: record === undefined ? undefined : promptOfRecord(record) }), flags)
 }
 
 async function fromBoot(flags: WaitsFlags): Promise<number> {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Machine, SystemdText } from '@boxlab/native'
-import type { NamedInput } from '@boxlab/probes'
+import { type ConsolePrompt, consolePrompt, type NamedInput } from '@boxlab/probes'
 import type { RecordOptions } from '../options.ts'
 
 /**
@@ -57,6 +57,15 @@ function cut(text: Buffer, limitBytes: number): Buffer {
 export function systemdInputs(record: string, files: readonly SystemdFile[]): NamedInput[] {
   const paths = files.map((file) => systemdFiles[file]).filter((name) => existsSync(join(record, name)))
   return paths.map((name) => ({ name, input: readFileSync(join(record, name)) }))
+}
+
+/** When the record's console had the login prompt; undefined where it does not tell. */
+export function promptOfRecord(record: string): ConsolePrompt | undefined {
+  const read = (name: string): Buffer => {
+    const path = join(record, name)
+    return existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
+  }
+  return consolePrompt({ marks: read('marks.jsonl'), clock: read('guest/clock.jsonl') })
 }
 
 /** The boot was over when this text was asked for: systemd stamps the end once (src/core/manager.c, manager_check_finished()). */

@@ -1,5 +1,6 @@
 import type { Episode } from './episode.ts'
 import type { SystemdState } from '../model.ts'
+import type { ConsolePrompt } from './console-prompt.ts'
 import type { IdleEnd } from './path.ts'
 
 /** When the login prompt came, in us on the clock of the input. */
@@ -15,6 +16,8 @@ export interface LoginPrompt {
   readonly from: 'handoff' | 'not-before'
   /** What ended the wait; absent where the getty is not Type=idle. */
   readonly endedBy?: IdleEnd
+  /** When the host had it on the console; absent where no record tells. */
+  readonly console?: ConsolePrompt
 }
 
 // MANAGER_IDLE_PIPE: a Type=idle child waits that long for the queue to drain (src/core/exec-invoke.c).

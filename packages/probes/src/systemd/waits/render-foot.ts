@@ -8,6 +8,7 @@ export function footLines(report: WaitsReport, listGapsFromUs: number): string[]
   const sections = [
     gapLines(report, listGapsFromUs),
     behindLines(report),
+    promptLines(report),
     tieLines(report),
     report.notWaitedFor.map(
       ({ unit, after, reason }) => `${unit} is ordered after ${after}, which ${NOT_WAITED[reason]}`,
@@ -56,6 +57,13 @@ function behindLines({ behind, target }: WaitsReport): string[] {
       )
     }),
   ]
+}
+
+/** Told where it is the question, and by whoever saw it: the exec of getty comes before its text. */
+function promptLines({ target, prompt }: WaitsReport): string[] {
+  if (target !== 'login' || prompt?.console === undefined) return []
+  const { atUs, errorUs } = prompt.console
+  return [`the prompt was on the console at ${exactMs(atUs)} ms, give or take ${exactMs(errorUs)} ms`]
 }
 
 function tieLines({ ties }: WaitsReport): string[] {

@@ -1,5 +1,6 @@
 import type { Behind } from './behind.ts'
 import type { WaitsFinding } from './blind-spots.ts'
+import type { ConsolePrompt } from './console-prompt.ts'
 import type { IdleGap } from './idle-gaps.ts'
 import type { PathPart, Tie } from './path.ts'
 import type { NotWaitedFor } from './predecessors.ts'
@@ -13,6 +14,8 @@ export interface WaitsOptions {
   readonly target?: string
   /** Count from kernel start and not from PID 1's; default false. */
   readonly fromKernel?: boolean
+  /** When a record's console had the login prompt (`consolePrompt()`): told beside systemd's own stamps. */
+  readonly console?: ConsolePrompt | undefined
 }
 
 /** What the readers had to go on. */

@@ -24,7 +24,7 @@ export function waits(inputs: readonly NamedInput[], options: WaitsOptions = {})
 /** The same for inputs that were read before, such as for several targets. */
 export function waitsOf(
   reading: SystemdReading,
-  { target: name = 'multi-user.target', fromKernel = false }: WaitsOptions = {},
+  { target: name = 'multi-user.target', fromKernel = false, console }: WaitsOptions = {},
 ): WaitsResult {
   const { state } = reading
   const diagnostics = diagnosticsOf(reading)
@@ -39,7 +39,8 @@ export function waitsOf(
   if (state.ofUser)
     return none('not-a-boot', 'this is the manager of a user’s session, which is no boot; ask systemctl without --user')
   const episodes = episodesOf(state)
-  const prompt = loginPrompt(state, episodes)
+  const systemds = loginPrompt(state, episodes)
+  const prompt = systemds && (console ? { ...systemds, console } : systemds)
   const found = findTarget(name, state, episodes, prompt)
   if ('why' in found) return none('no-target', found.why)
   const episode = episodes.get(found.id)
@@ -125,8 +126,14 @@ function report(
 }
 
 function promptAfter(prompt: LoginPrompt, originUs: number): LoginPrompt {
-  const { activeUs, forkUs, promptUs } = prompt
-  return { ...prompt, activeUs: activeUs - originUs, forkUs: forkUs - originUs, promptUs: promptUs - originUs }
+  const { activeUs, forkUs, promptUs, console } = prompt
+  return {
+    ...prompt,
+    activeUs: activeUs - originUs,
+    forkUs: forkUs - originUs,
+    promptUs: promptUs - originUs,
+    ...(console && { console: { ...console, atUs: console.atUs - originUs } }),
+  }
 }
 
 /** The wait between a getty's ActiveEnter and its prompt. */
