@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { renderSshFirst, sshFirst, type SshFirstInput, sshFirstJson, type SshJob } from '../../src/index.ts'
 import { exchange, fixture, head, line, login, twoLogins } from './a-login.ts'
+import { problemsOf } from '../schema/problems-of.ts'
 
 const boot = JSON.stringify({ version: 1, accelerator: { asked: 'auto', proved: 'tcg' } })
 
@@ -68,17 +67,7 @@ login 2: PID 1 created no job between accept and close
   })
 })
 
-const schema = JSON.parse(
-  readFileSync(new URL('../../schema/ssh-first-v1.schema.json', import.meta.url), 'utf8'),
-) as AnySchemaObject
-const validate = new Ajv2020({ allErrors: true }).compile(schema)
-
-function problems(value: unknown): string[] {
-  const valid = validate(JSON.parse(JSON.stringify(value)))
-  return valid === true
-    ? []
-    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
-}
+const problems = problemsOf('ssh-first-v1')
 
 describe('the JSON of logins', () => {
   const recorded = { ssh: fixture('trixie.ssh.jsonl'), clock: fixture('trixie.clock.jsonl'), boot }

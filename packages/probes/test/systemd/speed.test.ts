@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { waits } from '../../src/index.ts'
 import { aBoot, showManager } from './a-systemd.ts'
 import { dumpOf } from './large-dump.ts'
+import { fastestMs } from '../fastest.ts'
 
 /** One target after all units, which end in the same microsecond: the most ties that there can be. */
 function tiedShow(units: number): ReturnType<typeof aBoot> {
@@ -10,15 +11,6 @@ function tiedShow(units: number): ReturnType<typeof aBoot> {
     ...ids.map((id, index) => ({ id, after: ids.slice(Math.max(0, index - 3), index), at: [2e6, 2e6, 3e6] as const })),
     { id: 'multi-user.target', after: ids, at: [4e6, 4e6, 4e6] },
   ])
-}
-
-function fastestMs(work: () => unknown): number {
-  const times = Array.from({ length: 5 }, () => {
-    const from = performance.now()
-    work()
-    return performance.now() - from
-  })
-  return Math.min(...times)
 }
 
 it.each([

@@ -1,21 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { type NamedInput, readSystemd, waits, waitsJson, waitsOf } from '../../src/index.ts'
 import { aBoot } from './a-systemd.ts'
 import { fixture, recording } from './recordings.ts'
+import { problemsOf } from '../schema/problems-of.ts'
 
-const schema = JSON.parse(
-  readFileSync(new URL('../../schema/waits-v1.schema.json', import.meta.url), 'utf8'),
-) as AnySchemaObject
-const validate = new Ajv2020({ allErrors: true }).compile(schema)
-
-function problems(value: unknown): string[] {
-  const valid = validate(JSON.parse(JSON.stringify(value)))
-  return valid === true
-    ? []
-    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
-}
+const problems = problemsOf('waits-v1')
 
 describe('the JSON of waits', () => {
   it.each([

@@ -1,20 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { jobs, jobsJson } from '../../../src/index.ts'
 import { list, queueOf, recordedBoot, recording, text } from './queues.ts'
+import { problemsOf } from '../../schema/problems-of.ts'
 
-const schema = JSON.parse(
-  readFileSync(new URL('../../../schema/jobs-v1.schema.json', import.meta.url), 'utf8'),
-) as AnySchemaObject
-const validate = new Ajv2020({ allErrors: true }).compile(schema)
-
-function problems(value: unknown): string[] {
-  const valid = validate(JSON.parse(JSON.stringify(value)))
-  return valid === true
-    ? []
-    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
-}
+const problems = problemsOf('jobs-v1')
 
 const hole = '{"closed": {"t": 2000, "why": "end of file"}}'
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { jobs, type NamedInput } from '../../../src/index.ts'
 import { showUnits } from '../a-systemd.ts'
 import { jobNew, jobRemoved, jobState, list, recording, unitChange } from './queues.ts'
+import { fastestMs } from '../../fastest.ts'
 
 const ids = (size: number): readonly number[] => Array.from({ length: size }, (_, index) => index + 1)
 
@@ -44,15 +45,6 @@ function table(size: number): readonly NamedInput[] {
       `${id} u${id}.service start waiting\n└─ \twaiting for job ${id === 1 ? size : id - 1} (u${id === 1 ? size : id - 1}.service/start) -     -\n`,
   )
   return [{ name: 'list', input: rows.join('') }]
-}
-
-function fastestMs(work: () => unknown): number {
-  const times = Array.from({ length: 5 }, () => {
-    const from = performance.now()
-    work()
-    return performance.now() - from
-  })
-  return Math.min(...times)
 }
 
 it.each([
