@@ -4,6 +4,7 @@ import { addBoot } from './boot.ts'
 import { addDoctor } from './doctor.ts'
 import { addImage } from './image.ts'
 import { addJobs } from './jobs.ts'
+import { addMutate } from './mutate.ts'
 import { addPs } from './ps.ts'
 import { addShow } from './show.ts'
 import { addSshFirst } from './ssh-first.ts'
@@ -45,6 +46,7 @@ function commandLine(): Command {
   addJobs(program)
   addSshFirst(program)
   addImage(program)
+  addMutate(program)
   addPs(program)
   addSweep(program)
   addDoctor(program)

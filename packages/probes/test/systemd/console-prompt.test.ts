@@ -16,6 +16,26 @@ it('the prompt on the console is a time of the guest’s, with the error of the 
   expect(found?.errorUs).toBeLessThan(1100)
 })
 
+it('is the console’s own, as the host read it: no other mark, source or clock will do', () => {
+  const foreign = [
+    line({ mark: 'ready', source: 'console', clock: 'host', atNs: 101e9 }),
+    line({ mark: 'login-prompt', source: 'harness', clock: 'host', atNs: 102e9 }),
+    line({ mark: 'login-prompt', source: 'console', clock: 'guest', atNs: 3e9 }),
+  ].join('')
+  expect(consolePrompt({ marks: foreign, clock })).toBeUndefined()
+  expect(consolePrompt({ marks: foreign + prompt, clock })?.atUs).toBeCloseTo(12_000_000, -2)
+})
+
+it('has the error of printk’s clock, which runs ahead, where only the console tells of the guest’s', () => {
+  const stamped = (mark: string, s: number): string =>
+    line({ mark, source: 'console', clock: 'guest', atNs: s * 1e9 }) +
+    line({ mark, source: 'console', clock: 'host', atNs: (100 + s) * 1e9 })
+  const marks = stamped('init-run', 1) + stamped('switch-root', 20) + prompt
+  const found = consolePrompt({ marks, clock: '' })
+  expect(found?.errorUs).toBeGreaterThan(250_000)
+  expect(found?.errorUs).toBeLessThan(400_000)
+})
+
 it('is not known without a prompt, and without the guest’s clock', () => {
   expect(consolePrompt({ marks: '', clock })).toBeUndefined()
   expect(consolePrompt({ marks: prompt, clock: '' })).toBeUndefined()

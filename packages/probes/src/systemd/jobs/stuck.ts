@@ -38,7 +38,8 @@ export function stuckQueue(inputs: readonly NamedInput[]): StuckQueue | undefine
   return {
     waiting: queued.size - running.length,
     running: running
-      .map(({ id, unit, type }) => {
+      .map((job) => {
+        const { id, unit, type } = job
         const known = units?.get(unit)
         const limitUs = known?.jobRunningTimeoutUs ?? known?.startTimeoutUs
         return {
@@ -47,23 +48,27 @@ export function stuckQueue(inputs: readonly NamedInput[]): StuckQueue | undefine
           type,
           ...(limitUs !== undefined && { limitUs }),
           startedBy: known?.pulledInBy.filter((name) => names.has(name)) ?? [],
-          holds: heldBy(id, queued),
+          holds: heldBy(job, queued),
         }
       })
-      .toSorted((a, b) => b.holds - a.holds || a.id - b.id),
+      .toSorted((a, b) => b.holds - a.holds),
   }
 }
 
-function heldBy(id: number, queued: ReadonlyMap<number, Job>): number {
-  const held = new Set<number>()
-  const open = [id]
+/** How many queued jobs wait for one, or for one that does. */
+function heldBy(job: Job, queued: ReadonlyMap<number, Job>): number {
+  const held = new Set<Job>()
+  const open = [job]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const waiting of queued.get(next)?.blocking ?? []) {
-      if (held.has(waiting) || waiting === id || !queued.has(waiting)) continue
+    for (const id of next.blocking) {
+      const waiting = queued.get(id)
+      if (waiting === undefined || held.has(waiting)) continue
       held.add(waiting)
       open.push(waiting)
     }
   }
+  // What the texts say may go round in a circle.
+  held.delete(job)
   return held.size
 }
 
