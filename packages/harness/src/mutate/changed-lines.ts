@@ -5,6 +5,7 @@ export interface LineRange {
   readonly to: number
 }
 
+// With a blank in its name a path ends with a tab.
 const FILE = /^\+\+\+ (?:b\/)?(.+?)\t?$/
 const HUNK = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
@@ -21,11 +22,12 @@ export function changedLines(diff: string): readonly LineRange[] {
     }
     const named = FILE.exec(line)?.[1]
     if (named !== undefined) file = named === '/dev/null' ? undefined : named
-    const [, removed = '1', start, added = '1'] = HUNK.exec(line) ?? []
-    if (start === undefined) continue
-    content = Number(removed) + Number(added)
-    if (file !== undefined && added !== '0')
-      ranges.push({ file, from: Number(start), to: Number(start) + Number(added) - 1 })
+    const hunk = HUNK.exec(line)
+    if (!hunk) continue
+    const [removed, added] = [Number(hunk[1] ?? '1'), Number(hunk[3] ?? '1')]
+    const from = Number(hunk[2])
+    content = removed + added
+    if (file !== undefined && added > 0) ranges.push({ file, from, to: from + added - 1 })
   }
   return ranges
 }

@@ -19,14 +19,14 @@ export interface MutateConfig {
 const KNOWN = new Set(['mutate', 'vitestConfig', 'base', 'budgets', 'mostTimeouts', 'minutes'])
 
 function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0
+  return Number.isInteger(value) && (value as number) >= 0
 }
 
 /** Reads a config; a sentence that names what is wrong with it. */
 export function readMutateConfig(path: string): MutateConfig | string {
   let value: unknown
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'))
+    value = JSON.parse(String(readFileSync(path)))
   } catch (error) {
     return `${path} cannot be read: ${(error as Error).message}`
   }

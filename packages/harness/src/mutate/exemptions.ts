@@ -51,17 +51,17 @@ export function exemptionsOf(source: string): {
   for (const [index, text] of source.split('\n').entries()) {
     const lane = LANE.exec(text)?.[1]
     if (lane !== undefined) lanes.push({ line: index + 1, test: lane })
-    const { next, list = '', reason = '' } = DISABLE.exec(text)?.groups ?? {}
-    if (!DISABLE.test(text)) continue
-    const mutators = list
+    const disable = DISABLE.exec(text)?.groups
+    if (!disable) continue
+    const mutators = String(disable['list'])
       .split(',')
       .map((name) => name.trim())
       .filter((name) => name !== '')
     exemptions.push({
       line: index + 1,
-      ...(next !== undefined && { of: index + 2 }),
+      ...(disable['next'] !== undefined && { of: index + 2 }),
       mutators: mutators.length === 0 || mutators.includes('all') ? 'all' : mutators,
-      reason: reason.trim(),
+      reason: (disable['reason'] ?? '').trim(),
     })
   }
   return { exemptions, lanes }

@@ -27,7 +27,14 @@ test('a config is what it says', () => {
   expect(read(JSON.stringify(whole))).toEqual(whole)
 })
 
+test('files and tests are enough', () => {
+  const least = { mutate: ['a', 'b'], vitestConfig: 'v.ts' }
+  expect(read(JSON.stringify(least))).toEqual(least)
+})
+
 test.each([
+  [{ ...whole, mutate: ['a', 3] }, 'c.json: `mutate` must be an array of globs with at least one'],
+  [{ ...whole, budgets: { a: 0, b: -1 } }, 'c.json: `budgets` must be an object of whole numbers by file'],
   ['[]', 'c.json must hold an object'],
   ['null', 'c.json must hold an object'],
   ['3', 'c.json must hold an object'],
@@ -85,6 +92,10 @@ test.each([
   ],
   [
     JSON.stringify({ files: { 'a.ts': { source: '', mutants: [{ ...mutant, mutatorName: 3 }] } } }),
+    /a mutant of a\.ts is/,
+  ],
+  [
+    JSON.stringify({ files: { 'a.ts': { source: '', mutants: [{ ...mutant, location: { start: { line: '1' } } }] } } }),
     /a mutant of a\.ts is/,
   ],
   ['{"files": {"a.ts": {"source": "", "mutants": [3]}}}', /a mutant of a\.ts is 3/],

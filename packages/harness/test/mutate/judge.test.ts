@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { withBudgets } from '../../src/mutate/gate.ts'
-import { judge, verdictLines } from '../../src/mutate/judge.ts'
+import { judge, type Verdict, verdictLines } from '../../src/mutate/judge.ts'
 import type { Mutant, MutationReport } from '../../src/mutate/report.ts'
 
 const SOURCE = 'const a = 1 + 2\nconst b = "text"\nif (a) {\n  b()\n}\n'
@@ -41,6 +41,32 @@ describe('a run', () => {
     expect(lines(report([mutant({ status: 'NoCoverage', at: [3, 8, 5, 2], replacement: '{}' })]))[0]).toBe(
       'survived src/a.ts:3:8 ArithmeticOperator: { … -> {} (no test runs it)',
     )
+  })
+
+  test('shows a change on one line, as much of it as sixty characters hold', () => {
+    const source = `const long = [\n  1,\t\t2,\n]\nconst ${'y'.repeat(60)} = 1\n`
+    const shown = (change: Partial<Mutant> & { readonly at: readonly [number, number, number, number] }): string =>
+      lines(report([mutant({ status: 'Survived', ...change })], source))[0] ?? ''
+    expect(shown({ at: [2, 3, 2, 9], replacement: ' a \n\n b ' })).toContain(': 1, 2, -> a b (')
+    expect(shown({ at: [4, 7, 4, 67], replacement: 'x'.repeat(60) })).toContain(
+      `: ${'y'.repeat(60)} -> ${'x'.repeat(60)} (`,
+    )
+    expect(shown({ at: [4, 6, 4, 68], replacement: 'x'.repeat(61) })).toContain(
+      `: ${'y'.repeat(60)} -> ${'x'.repeat(60)}… (`,
+    )
+    expect(shown({ at: [9, 1, 9, 2] })).toContain(':  -> 1 - 2 (')
+    const { replacement: _none, ...bare } = mutant({ status: 'Survived' })
+    expect(lines(report([bare]))[0]).toContain(': 1 + 2 ->  (no test')
+  })
+
+  test('says its problems behind its survivors', () => {
+    expect(lines(report([mutant({ status: 'Pending' })]))).toEqual([
+      'problem: src/a.ts:1:11 ArithmeticOperator has no answer: Pending',
+      'mutation: 0 refused, 0 survived, 0 exempt',
+    ])
+    expect(lines({ files: { 'a.ts': { source: '', mutants: [mutant({})] } } })).toEqual([
+      'mutation: 1 refused, 0 survived, 0 exempt',
+    ])
   })
 
   test('names three of many tests, and shortens what is long', () => {
@@ -132,10 +158,27 @@ describe('an exemption', () => {
   })
 
   test('of all mutators, of everything that follows, is one too', () => {
-    expect(judge(report([ignored], source('// Stryker disable all: a table'))).exempt).toEqual([
-      { file: 'src/a.ts', line: 2, mutator: 'ArithmeticOperator', reason: 'a table' },
-    ])
+    expect(judge(report([ignored], source('// Stryker disable all: a table')))).toMatchObject({
+      exempt: [{ file: 'src/a.ts', line: 2, mutator: 'ArithmeticOperator', reason: 'a table' }],
+      problems: [],
+    })
     expect(judge(report([ignored], source('/* Stryker disable: a table */'))).exempt[0]?.reason).toBe('a table')
+  })
+
+  test('of what follows leaves alone what is before it, and on its own line', () => {
+    const block = `const c = 1\n// Stryker disable ArithmeticOperator: a table\n${SOURCE}`
+    for (const line of [1, 2]) {
+      expect(judge(report([mutant({ status: 'Ignored', at: [line, 1, line, 2] })], block)).problems).toContain(
+        'src/a.ts:2: the exemption has no mutant to exempt: take it out',
+      )
+    }
+    expect(judge(report([mutant({ status: 'Ignored', at: [5, 1, 5, 2] })], block)).problems).toEqual([])
+  })
+
+  test('that a run reports without any reason is shown without one', () => {
+    const { exempt, problems } = judge(report([mutant({ status: 'Ignored' })]))
+    expect(exempt[0]?.reason).toBe('')
+    expect(problems[0]).toContain('no comment asks for it (no reason)')
   })
 
   test('that nobody wrote fails the run: a setting took the mutant out', () => {
@@ -162,22 +205,22 @@ test('code that only a booted guest holds names a test that CI runs', () => {
 })
 
 describe('a budget', () => {
-  const two = judge(report([mutant({ status: 'Survived' }), mutant({ id: '2', status: 'Survived' })]))
+  const two = (): Verdict => judge(report([mutant({ status: 'Survived' }), mutant({ id: '2', status: 'Survived' })]))
 
   test('lets a file have its survivors', () => {
-    expect(withBudgets(two, { 'src/a.ts': 2 })).toMatchObject({ pass: true, problems: [] })
+    expect(withBudgets(two(), { 'src/a.ts': 2 })).toMatchObject({ pass: true, problems: [] })
   })
 
   test('that is exceeded, or larger than needed, fails the run', () => {
-    expect(withBudgets(two, { 'src/a.ts': 1 }).problems).toEqual(['src/a.ts has 2 survivors, and its budget is 1'])
-    expect(withBudgets(two, { 'src/a.ts': 3 }).problems).toEqual([
+    expect(withBudgets(two(), { 'src/a.ts': 1 }).problems).toEqual(['src/a.ts has 2 survivors, and its budget is 1'])
+    expect(withBudgets(two(), { 'src/a.ts': 3 }).problems).toEqual([
       'src/a.ts has 2 survivors, and its budget is 3: lower it',
     ])
-    expect(withBudgets(two, { 'src/b.ts': 1 })).toMatchObject({
+    expect(withBudgets(two(), { 'src/b.ts': 1 })).toMatchObject({
       pass: false,
       problems: ['src/b.ts has 0 survivors, and its budget is 1: lower it'],
     })
-    expect(withBudgets(two, {}).pass).toBe(false)
+    expect(withBudgets(two(), {}).pass).toBe(false)
   })
 
   test('excuses nothing else', () => {
