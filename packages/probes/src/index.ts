@@ -24,6 +24,45 @@ export {
   scanConsole,
 } from './kernel/clean-console.ts'
 export { type ConsoleProblem } from './kernel/collect-problems.ts'
+export {
+  compareInitcalls,
+  type ComparedSide,
+  type InitcallsCompareOptions,
+  type InitcallsComparison,
+  type MovedCall,
+} from './kernel/initcalls/compare.ts'
+export { drawInitcalls } from './kernel/initcalls/draw.ts'
+export { initcalls, initcallsIn, type InitcallsOptions } from './kernel/initcalls/initcalls.ts'
+export type { InitcallsDiagnostic, InitcallsDiagnosticName } from './kernel/initcalls/initcalls-diagnostics.ts'
+export {
+  initcallsComparisonJson,
+  type InitcallsComparisonJson,
+  initcallsJson,
+  type InitcallsJson,
+  initcallsOverBootsJson,
+  type InitcallsOverBootsJson,
+} from './kernel/initcalls/initcalls-json.ts'
+export type {
+  Fixup,
+  Initcall,
+  InitcallClock,
+  InitcallGap,
+  InitcallLevel,
+  InitcallsDiagnostics,
+  InitcallsFinding,
+  InitcallsReport,
+  InitcallsResult,
+  InitcallsSummary,
+  KernelPanic,
+  NoDuration,
+  NoInitcalls,
+  Probe,
+  ProbeOutcome,
+  TimeSource,
+} from './kernel/initcalls/initcalls-report.ts'
+export { type CallOverBoots, initcallsOverBoots, type InitcallsOverBoots } from './kernel/initcalls/over-boots.ts'
+export { type InitcallsRenderOptions, renderInitcalls } from './kernel/initcalls/render.ts'
+export { renderInitcallsComparison, renderInitcallsOverBoots } from './kernel/initcalls/render-boots.ts'
 export { parsePrintk, type PrintkLine } from './kernel/printk.ts'
 export { type ConsoleProblemKind } from './kernel/problem-wordings.ts'
 export { asDisplayText, plainText } from './kernel/terminal.ts'
