@@ -12,6 +12,8 @@ import {
   type Turn,
 } from '@boxlab/native'
 import {
+  type InitcallsOptions,
+  type InitcallsResult,
   jobs,
   type JobsOptions,
   type JobsResult,
@@ -37,6 +39,7 @@ import { explainFailure } from './failure/explain-failure.ts'
 import { type HostBefore, hostBefore } from './failure/host-memory.ts'
 import { type BoxFiles, guestFiles, type TransferOptions } from './guest-files.ts'
 import { userNetworkHost } from './images/docker/neighbour.ts'
+import { readInitcalls, recordKernelLog } from './initcalls/kernel-log.ts'
 import { bootInTurn } from './ledger/index.ts'
 import { type BoxMetrics, boxMetrics, networkBytes } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
@@ -70,6 +73,12 @@ function recordLimitBytes({ record }: BoxOptions): number {
 
 /** How long a running guest's systemd may take to answer, in milliseconds. Default 60 000. */
 export interface SystemdCall {
+  readonly timeoutMs?: number
+}
+
+/** How the kernel's log is asked for and read. */
+export interface InitcallsCall extends Omit<InitcallsOptions, 'file'> {
+  /** How long a running guest may take to answer, in milliseconds. Default 60 000. */
   readonly timeoutMs?: number
 }
 
@@ -369,6 +378,19 @@ export class Box implements AsyncDisposable {
     if (inputs.length > 0) return inputs
     const remedy = "ask while it runs, or boot it with `record: { waits: true, keep: 'always' }`"
     throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has nothing of systemd: ${remedy}`)
+  }
+
+  /**
+   * The kernel's own boot, call by call, from a box with `record: { initcalls: true }`. A running guest is asked for its
+   * kernel's log, so that modules that were loaded since are in it; of a box that has ended its record is read.
+   */
+  async initcalls({ timeoutMs = 60_000, ...options }: InitcallsCall = {}): Promise<InitcallsResult> {
+    const { record } = this
+    const bounds = { limitMs: timeoutMs, limitBytes: recordLimitBytes(this.options) }
+    if (this.state === 'running' && (this.options.boot ?? 'direct') === 'direct') {
+      await this.#ask('command', async (machine) => recordKernelLog(machine, record, bounds))
+    }
+    return readInitcalls(record, options)
   }
 
   /**

@@ -222,6 +222,7 @@ const box = fields({
     journal: truth,
     waits: truth,
     jobs: truth,
+    initcalls: truth,
   }),
   waitFor,
   signal,
@@ -269,6 +270,9 @@ export function checkOptions(options: BoxOptions): void {
   const asked = (['waits', 'jobs'] as const).find((key) => options.record?.[key])
   if (asked && (!options.image || (options.boot ?? 'direct') !== 'direct')) {
     refuse(`\`record.${asked}\` needs an \`image\` with systemd, booted beside our agent`)
+  }
+  if (options.record?.initcalls && (options.boot ?? 'direct') !== 'direct') {
+    refuse('`record.initcalls` needs a kernel that we boot beside our agent: it excludes `boot`')
   }
   const disk = options.disks?.findIndex(({ readonly, interface: bus }) => {
     return readonly && (bus ?? (options.boot === 'firmware' ? 'ide' : 'virtio')) === 'ide'

@@ -14,9 +14,20 @@ export {
   type Stopped,
   type SystemdManager,
 } from '@boxlab/native'
-export type { Job, JobsOptions, JobsReport, JobsResult, WaitsOptions, WaitsReport, WaitsResult } from '@boxlab/probes'
+export type {
+  Initcall,
+  InitcallsReport,
+  InitcallsResult,
+  Job,
+  JobsOptions,
+  JobsReport,
+  JobsResult,
+  WaitsOptions,
+  WaitsReport,
+  WaitsResult,
+} from '@boxlab/probes'
 export { bootBox } from './boot-box.ts'
-export { Box, type SystemdCall } from './box.ts'
+export { Box, type InitcallsCall, type SystemdCall } from './box.ts'
 export type { BoxInfo } from './box-info.ts'
 export { ExecError, type ExecOptions, type ExecResult } from './exec.ts'
 export {
@@ -54,6 +65,7 @@ export {
   sweepEngine,
   tarball,
 } from './images/index.ts'
+export { readInitcalls } from './initcalls/kernel-log.ts'
 export { type ExclusiveHost, exclusiveHost, type ExclusiveOptions, type HostLimits, limitHost } from './ledger/index.ts'
 export type { BoxMetrics } from './metrics.ts'
 export type { BoxOptions, DeviceOptions, DiskOptions, RecordOptions, TimeoutOptions } from './options.ts'

@@ -133,4 +133,10 @@ export interface RecordOptions {
    * `waits` reads. Costs the guest some time: `boxlab jobs --observer` measures it. Default false.
    */
   readonly jobs?: boolean
+  /**
+   * Boots with `initcall_debug` and a silent console, and reads the kernel's log into the record once the box is ready
+   * (`guest/dmesg.txt`), for `box.initcalls()` and `boxlab initcalls --from RECORD`. The kernel's later marks are lines of the
+   * console, so such a record has no stage `kernel`. Default false.
+   */
+  readonly initcalls?: boolean
 }

@@ -6,6 +6,7 @@ import { guestModules } from './guest-modules.ts'
 import { slowProgress } from './images/progress-text.ts'
 import type { RootImage } from './images/root-image.ts'
 import { bareInitramfs, checkKernelImage, debianKernel, ImageError, kernelFile } from './images/index.ts'
+import { initcallsCmdline } from './initcalls/kernel-log.ts'
 import type { BoxOptions, DiskOptions } from './options.ts'
 import { chooseAccelerator } from './preflight/accelerator.ts'
 import { hostPreflight, kvmDevice } from './preflight/kvm.ts'
@@ -225,12 +226,13 @@ function withNet(options: BoxOptions): BoxOptions {
  * frequency. The user's part comes last and wins.
  */
 export function commandLine(
-  options: Pick<BoxOptions, 'cmdline' | 'mask'>,
+  options: Pick<BoxOptions, 'cmdline' | 'mask' | 'record'>,
   accel: 'kvm' | 'tcg',
   tscKhz: () => number = hostTscKhz,
 ): string {
   const parts = ['console=ttyS0', 'earlycon=uart8250,io,0x3f8', 'panic=-1']
   if (accel === 'tcg') parts.push(`tsc_early_khz=${tscKhz()}`)
+  if (options.record?.initcalls) parts.push(initcallsCmdline)
   for (const unit of options.mask ?? []) parts.push(`systemd.mask=${unit}`)
   if (options.cmdline) parts.push(options.cmdline)
   const line = parts.join(' ')

@@ -1,6 +1,7 @@
 import { BoxError, type Machine } from '@boxlab/native'
 import type { ExecDefaults } from './exec.ts'
 import type { RootImage } from './images/root-image.ts'
+import { recordKernelLog } from './initcalls/kernel-log.ts'
 import type { BoxOptions } from './options.ts'
 import type { Planned } from './plan.ts'
 import { type Entrypoint, startEntrypoint } from './stage0/entrypoint.ts'
@@ -14,6 +15,7 @@ import { Wait, waitFor } from './wait/index.ts'
 
 /** An emulated guest takes seconds to tell of two hundred units. */
 const systemdMs = 60_000
+const kernelLogMs = 60_000
 
 /** A planned box on its way to ready. */
 export interface Boot {
@@ -57,6 +59,8 @@ export async function reachReady(boot: Boot): Promise<Ready> {
       machine.becomeReady(atNs)
     }
     if (plan.agent) await verifyInGuest(machine, options)
+    // Without the log the boot could not be judged: it fails.
+    if (options.record?.initcalls) await recordKernelLog(machine, record, { limitMs: kernelLogMs, limitBytes })
     const systemd = hasInit ? new SystemdMarks(machine) : undefined
     if (systemd && (await isServed(machine))) {
       await systemd.read()

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { addBoot } from './boot.ts'
 import { addDoctor } from './doctor.ts'
 import { addImage } from './image.ts'
+import { addInitcalls } from './initcalls.ts'
 import { addJobs } from './jobs.ts'
 import { addMutate } from './mutate.ts'
 import { addPs } from './ps.ts'
@@ -44,6 +45,7 @@ function commandLine(): Command {
   addShow(program)
   addWaits(program)
   addJobs(program)
+  addInitcalls(program)
   addSshFirst(program)
   addImage(program)
   addMutate(program)

@@ -1,5 +1,6 @@
 export * from '../index.ts'
 export { type BoxFixtures, test } from './fixture.ts'
+export { type InitcallsMatchers, initcallsMatchers, type ToHaveInitcallOptions } from './initcalls-matchers.ts'
 export { type JobNames, type JobsMatchers, jobsMatchers } from './jobs-matchers.ts'
 export { type BoxMatchers, boxMatchers } from './matchers.ts'
 export type { RecordArtifact } from './record-artifact.ts'

@@ -81,6 +81,68 @@ describe.each([
   })
 })
 
+describe('boxlab initcalls', () => {
+  const LOG = (version: string, ms: number): string => `[    0.000000] Linux version ${version} x
+[    0.100000] clocksource: Switched to clocksource tsc
+[    0.200000] calling  acpi_init+0x0/0x4 @ 1
+[    0.${200 + ms}000] initcall acpi_init+0x0/0x4 returned 0 after ${ms}000 usecs
+`
+
+  test('prints the calls of a log, and their waterfall', async () => {
+    const svg = join(mkdtempSync(join(tmpdir(), 'boxlab-svg-')), 'initcalls.svg')
+    onTestFinished(() => rmSync(join(svg, '..'), { recursive: true }))
+    const { code, stdout, stderr } = await runBoxlab(['initcalls', '--from', file(LOG('6.1.0', 40)), '--svg', svg])
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^Linux 6\.1\.0 · 1 initcall · 0 returned no 0 · 40\.000 ms in calls · n=1\n/)
+    expect(readFileSync(svg, 'utf8')).toContain('acpi_init, 40.000 ms from 200.000 ms on')
+  })
+
+  test('prints them as JSON of version 1', async () => {
+    const { code, stdout } = await runBoxlab(['initcalls', '--from', file(LOG('6.1.0', 40)), '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      version: 1,
+      calls: [{ name: 'acpi_init', returned: 0, startUs: 200_000, durationUs: 40_000, source: 'usecs' }],
+      summary: { count: 1, nonZero: 0, unfinished: 0 },
+      diagnostics: { lines: 4, unparsed: 0 },
+    })
+  })
+
+  test('compares two kernels', async () => {
+    const { code, stdout } = await runBoxlab(['initcalls', '--compare', file(LOG('6.1.0', 40)), file(LOG('7.2.0', 70))])
+    expect(code).toBe(0)
+    expect(stdout).toContain('A: Linux 6.1.0, 1 initcall, n=1\nB: Linux 7.2.0, 1 initcall, n=1\none boot each')
+    expect(stdout).toMatch(/\+30\.000 +40\.000 +70\.000 +acpi_init/)
+  })
+
+  test('puts several boots of one kernel together', async () => {
+    const files = [10, 20, 30, 40, 50].map((ms) => file(LOG('6.1.0', ms)))
+    const { code, stdout } = await runBoxlab(['initcalls', '--from', ...files])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/n=5\n[^]*30\.000 +10\.000 +50\.000 +5 +acpi_init/)
+  })
+
+  test.each([
+    [['--from', '/nonexistent.txt'], 2, /^boxlab: \/nonexistent\.txt cannot be read \(ENOENT\); give a kernel log/],
+    [['--compare', '/nonexistent.txt'], 2, /`--compare` takes two logs or records/],
+    [['--from', 'a', '--compare', 'a', 'b'], 2, /`--from` and `--compare` exclude each other/],
+    [['--from', 'a', 'b', '--svg', 'x'], 2, /`--svg` draws one boot/],
+    [[], 2, /give --from FILE…, or --kernel PATH, --image KIND:PLACE or --boots N to boot/],
+    [['--boots', '2', '--record', '/x'], 2, /`--record` names one record/],
+  ] as const)('%s is wrong use, said in a sentence', async (args, expected, sentence) => {
+    const { code, stdout, stderr } = await runBoxlab(['initcalls', ...args])
+    expect([code, stdout]).toEqual([expected, ''])
+    expect(stderr).toMatch(sentence)
+    expect(stderr).toMatch(/^boxlab: [^\n]+\n$/)
+  })
+
+  test('exits with 1 and a sentence where there is no answer', async () => {
+    const { code, stdout, stderr } = await runBoxlab(['initcalls', '--from', file('root:x:0:0\n')])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^boxlab: \S+: no initcalls: the log has no initcall: boot with `initcall_debug`/)
+  })
+})
+
 describe('a record', () => {
   const unit = (id: string, after: string, run: number, end: number): string =>
     `\nId=${id}\nNames=${id}\nAfter=${after}\nConditionTimestampMonotonic=${run}\nInactiveExitTimestampMonotonic=${run}\nActiveEnterTimestampMonotonic=${end}\nActiveExitTimestampMonotonic=0\nInactiveEnterTimestampMonotonic=0\n`
@@ -133,6 +195,21 @@ describe('a record', () => {
       version: 1,
       jobs: [{ id: 7, unit: 'a.service', type: 'start', result: 'done', releasedUs: 3000, removedUs: 5100 }],
     })
+  })
+
+  test('gives its initcalls from what was read in the guest, else from its console', async () => {
+    const line = (name: string): string => `initcall ${name}+0x0/0x4 returned 0 after 123 usecs\n`
+    const folder = record({ '../console.bin': line('on_console') })
+    const names = async (): Promise<string[]> => {
+      const { stdout } = await runBoxlab(['initcalls', '--json', '--from', folder])
+      return (JSON.parse(stdout) as { calls: { name: string }[] }).calls.map(({ name }) => name)
+    }
+    expect(await names()).toEqual(['on_console'])
+    writeFileSync(join(folder, 'guest/dmesg.txt'), line('in_dmesg'))
+    expect(await names()).toEqual(['in_dmesg'])
+    const { code, stderr } = await runBoxlab(['initcalls', '--from', record({})])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/has no kernel log; boot with `record: \{ initcalls: true \}`\n$/)
   })
 
   test('without anything of systemd says so', async () => {

@@ -58,7 +58,7 @@ export function readInitcallLine(text: string): InitcallLine | undefined {
   }
   const initcall = text.indexOf(INITCALL_WORD)
   if (initcall !== -1 && stands(text, initcall)) return returnedLine(text.slice(initcall + INITCALL_WORD.length))
-  return /^PM: Calling /.test(text) ? { kind: 'other-calling' } : tookLine(text)
+  return text.startsWith('PM: Calling ') ? { kind: 'other-calling' } : tookLine(text)
 }
 
 /** At the beginning of a word: `deferred_probe_initcall` has the word inside it. */
