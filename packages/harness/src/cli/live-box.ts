@@ -15,7 +15,7 @@ export async function withLiveBox(
   flags: MachineFlags,
   record: RecordOptions,
   look: (box: Box) => Promise<number>,
-  more: Pick<BoxOptions, 'waitFor'> = {},
+  more: Pick<BoxOptions, 'waitFor' | 'kernel'> = {},
 ): Promise<number> {
   const interrupt = interrupts()
   const progress = bootProgress(process.stderr)

@@ -57,6 +57,13 @@ describe('a bare box with `record: { initcalls: true }`', () => {
     expect(same.stdout).toContain('0 appeared · 0 vanished · 0 moved')
   })
 
+  test('is compared with a kernel that is booted for it', async () => {
+    const { code, stdout } = await runBoxlab(['initcalls', '--compare', box.record, 'debian:linux-image-cloud-amd64'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('one boot each: what moved may be chance')
+    expect(stdout).toContain('0 appeared · 0 vanished · ')
+  })
+
   test('is asked by matchers', async () => {
     // #region matchers
     await expect(box).toHaveNoUnfinishedInitcalls()

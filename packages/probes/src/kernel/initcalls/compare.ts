@@ -33,6 +33,8 @@ export interface InitcallsComparison {
   readonly vanished: readonly CallOverBoots[]
   /** Longer or shorter, the largest difference first. */
   readonly moved: readonly MovedCall[]
+  /** Built in here and a module there, or of another module; their durations are compared too. */
+  readonly rehoused: readonly { readonly name: string; readonly a?: string; readonly b?: string }[]
   /** In another level; empty where one of the kernels tells none. */
   readonly relevelled: readonly { readonly name: string; readonly a: string; readonly b: string }[]
   /** Calls of both whose duration did not move. */
@@ -48,16 +50,16 @@ export function compareInitcalls(
   { fromUs = 1000 }: InitcallsCompareOptions = {},
 ): InitcallsComparison {
   const [left, right] = [callsOverBoots(a), callsOverBoots(b)]
+  const both = [...left].flatMap(([key, one]): Pair[] => {
+    const other = right.get(key)
+    return other === undefined ? [] : [[one, other]]
+  })
+  const rehoused = rehousedCalls(only(left, right), only(right, left))
+  const houses = new Set(rehoused.flat())
   const moved: MovedCall[] = []
-  const relevelled: { readonly name: string; readonly a: string; readonly b: string }[] = []
   let unmoved = 0
   let notCompared = 0
-  for (const [key, one] of left) {
-    const other = right.get(key)
-    if (other === undefined) continue
-    if (one.level !== undefined && other.level !== undefined && one.level !== other.level) {
-      relevelled.push({ name: one.name, a: one.level, b: other.level })
-    }
+  for (const [one, other] of [...both, ...rehoused]) {
     if (one.medianUs === undefined || other.medianUs === undefined) {
       notCompared += 1
       continue
@@ -69,27 +71,46 @@ export function compareInitcalls(
     else {
       const { name, module, occurrence } = other
       const n = [one.n, other.n] as const
-      moved.push({
-        name,
-        ...(module !== undefined && { module }),
-        occurrence,
-        aUs: one.medianUs,
-        bUs: other.medianUs,
-        deltaUs,
-        n,
-      })
+      const home = module === undefined ? {} : { module }
+      moved.push({ name, ...home, occurrence, aUs: one.medianUs, bUs: other.medianUs, deltaUs, n })
     }
   }
   return {
     a: sideOf(a, left.size),
     b: sideOf(b, right.size),
-    appeared: only(right, left),
-    vanished: only(left, right),
+    appeared: only(right, left).filter((call) => !houses.has(call)),
+    vanished: only(left, right).filter((call) => !houses.has(call)),
     moved: moved.toSorted((x, y) => Math.abs(y.deltaUs) - Math.abs(x.deltaUs)),
-    relevelled,
+    rehoused: rehoused.map(([one, other]) => ({
+      name: one.name,
+      ...(one.module !== undefined && { a: one.module }),
+      ...(other.module !== undefined && { b: other.module }),
+    })),
+    relevelled: both.flatMap(([one, other]) =>
+      one.level === undefined || other.level === undefined || one.level === other.level
+        ? []
+        : [{ name: one.name, a: one.level, b: other.level }],
+    ),
     unmoved,
     notCompared,
   }
+}
+
+type Pair = readonly [CallOverBoots, CallOverBoots]
+
+/** Calls that each side has once, in another place: what was a module is built in. */
+function rehousedCalls(vanished: readonly CallOverBoots[], appeared: readonly CallOverBoots[]): Pair[] {
+  const [gone, come] = [onceByName(vanished), onceByName(appeared)]
+  return [...gone].flatMap(([name, one]): Pair[] => {
+    const other = come.get(name)
+    return other === undefined || other.module === one.module ? [] : [[one, other]]
+  })
+}
+
+function onceByName(calls: readonly CallOverBoots[]): Map<string, CallOverBoots> {
+  const counts = new Map<string, number>()
+  for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return new Map(calls.flatMap((call) => (counts.get(call.name) === 1 ? [[call.name, call]] : [])))
 }
 
 function only(side: ReadonlyMap<string, CallOverBoots>, other: ReadonlyMap<string, CallOverBoots>): CallOverBoots[] {

@@ -1,5 +1,6 @@
 import type { LoggedBoot } from './collect-calls.ts'
 import type { InitcallClock } from './initcalls-report.ts'
+import { DISAGREEMENT_US } from './time-calls.ts'
 
 /** How the printed figures of a boot are read. */
 export interface JudgedClock extends InitcallClock {
@@ -10,7 +11,7 @@ export interface JudgedClock extends InitcallClock {
 /** Ticks of CONFIG_HZ as in kernel/Kconfig.hz, the longest first: a multiple of a long one is one of a short one too. */
 const TICKS_NS = [10_000_000, 4_000_000, 3_333_333, 1_000_000] as const
 const UNITS_NS = [1000, 1024] as const
-/** Without a switch in the log one figure may be a multiple by chance, so it does not tell a tick. */
+/** Without a switch in the log one figure may be a multiple by chance: it tells a tick only where its stamps deny it. */
 const FEWEST_TICKS = 2
 /** Printing the line itself must not matter beside the 2.4 % that are told apart. */
 const LONG_USECS = 20_000
@@ -19,6 +20,8 @@ const FEWEST_LONG = 3
 interface Figure {
   readonly usecs: number
   readonly line: number
+  /** Its stamps are more than 1 ms off. */
+  readonly denied: boolean
 }
 
 interface Ticks {
@@ -35,8 +38,10 @@ interface Ticks {
  */
 export function judgeClock(boot: LoggedBoot): JudgedClock {
   const figures = boot.returns.flatMap((place): Figure[] => {
-    const { usecs, returnedLine: line } = boot.calls[place] ?? {}
-    return usecs === undefined || line === undefined ? [] : [{ usecs, line }]
+    const { usecs, returnedLine: line, startUs, endUs } = boot.calls[place] ?? {}
+    if (usecs === undefined || line === undefined) return []
+    const denied = startUs !== undefined && endUs !== undefined && Math.abs(usecs - (endUs - startUs)) > DISAGREEMENT_US
+    return [{ usecs, line, denied }]
   })
   const border = borderOf(boot, figures)
   const ticks = ticksOf(figures, border.exactLine)
@@ -67,18 +72,16 @@ function borderOf(
 
 /** The longest tick of which the most figures in a row are multiples. */
 function ticksOf(figures: readonly Figure[], exactLine: number | undefined): Ticks | undefined {
-  const values = figures
-    .filter(({ usecs, line }) => usecs > 0 && (exactLine === undefined || line < exactLine))
-    .map(({ usecs }) => usecs)
+  const values = figures.filter(({ usecs, line }) => usecs > 0 && (exactLine === undefined || line < exactLine))
   let best: Ticks | undefined
   for (const tickNs of TICKS_NS) {
     for (const unitNs of UNITS_NS) {
-      const odd = values.findIndex((usecs) => !isWhole(usecs, tickNs, unitNs))
+      const odd = values.findIndex(({ usecs }) => !isWhole(usecs, tickNs, unitNs))
       const count = odd === -1 ? values.length : odd
       if (count > (best?.count ?? 0)) best = { tickNs, unitNs, count }
     }
   }
-  const fewest = exactLine === undefined ? FEWEST_TICKS : 1
+  const fewest = exactLine === undefined && values[0]?.denied !== true ? FEWEST_TICKS : 1
   return best !== undefined && best.count >= fewest ? best : undefined
 }
 

@@ -30,7 +30,7 @@ export function renderInitcallsComparison(
   comparison: InitcallsComparison,
   options: InitcallsRenderOptions = {},
 ): string {
-  const { a, b, appeared, vanished, moved, relevelled, unmoved, notCompared } = comparison
+  const { a, b, appeared, vanished, moved, rehoused, relevelled, unmoved, notCompared } = comparison
   const { width = 100, longest = 15 } = options
   const prose = [
     `A: ${sideText(a)}`,
@@ -42,18 +42,8 @@ export function renderInitcallsComparison(
     movedLines(comparison, longest),
     onlyLines('in B alone', appeared, longest),
     onlyLines('in A alone', vanished, longest),
-    relevelled.length === 0
-      ? []
-      : [
-          'in another level:',
-          ...table(
-            [
-              ['A', 'B', 'call'],
-              ...relevelled.slice(0, longest).map((one) => [one.a, one.b, one.name].map(asDisplayText)),
-            ],
-            new Set([0, 1]),
-          ),
-        ],
+    placeLines('of another module, or built in', rehoused, longest),
+    placeLines('in another level', relevelled, longest),
   ]
   const lines = [
     ...prose.flatMap((line) => wrap(asDisplayText(line), width)),
@@ -86,6 +76,14 @@ function onlyLines(title: string, calls: readonly CallOverBoots[], longest: numb
   if (calls.length === 0) return []
   const rows = calls.slice(0, longest).map((call) => [ms(call.medianUs), callName(call)])
   return [`${title}${less(calls, longest)}:`, ...table([['ms', 'call'], ...rows], new Set())]
+}
+
+function placeLines(title: string, calls: InitcallsComparison['rehoused'], longest: number): string[] {
+  if (calls.length === 0) return []
+  const rows = calls
+    .slice(0, longest)
+    .map(({ a = 'built in', b = 'built in', name }) => [a, b, name].map(asDisplayText))
+  return [`${title}${less(calls, longest)}:`, ...table([['A', 'B', 'call'], ...rows], new Set([0, 1]))]
 }
 
 function less(all: readonly unknown[], longest: number): string {

@@ -28,6 +28,7 @@ describe('two kernels', () => {
         { name: 'slower', occurrence: 1, aUs: 10_000, bUs: 30_000, deltaUs: 20_000, n: [1, 1] },
         { name: 'faster', occurrence: 1, aUs: 9000, bUs: 2000, deltaUs: -7000, n: [1, 1] },
       ],
+      rehoused: [],
       relevelled: [],
       // 4 ms are less than 10 % of 100.
       unmoved: 2,
@@ -49,6 +50,19 @@ describe('two kernels', () => {
     expect(compareInitcalls([a], [b])).toMatchObject({ appeared: [], vanished: [], unmoved: 1 })
   })
 
+  it('may have a call built in that the other one has in a module', () => {
+    const a = reportOf(
+      `${linux('6.1.0')}${switched(1000)}${pair('x_init', 2000, 12_000, 9000, { module: 'x', pid: 80 })}`,
+    )
+    const b = reportOf(`${linux('6.2.0')}${switched(1000)}${pair('x_init', 2000, 32_000, 29_000)}`)
+    expect(compareInitcalls([a], [b])).toMatchObject({
+      appeared: [],
+      vanished: [],
+      rehoused: [{ name: 'x_init', a: 'x' }],
+      moved: [{ name: 'x_init', aUs: 9000, bUs: 29_000, deltaUs: 20_000 }],
+    })
+  })
+
   it('may have a call in another level', () => {
     const level = (name: string): string => `${at(800_000)}entering initcall level: ${name}\n`
     const compared = compareInitcalls(
@@ -65,6 +79,7 @@ describe('two kernels', () => {
     expect([compared.a.calls, compared.b.calls]).toEqual([584, 706])
     // What is in neither list is in both.
     expect(compared.b.calls - compared.appeared.length).toBe(compared.a.calls - compared.vanished.length)
+    expect(compared.rehoused).toContainEqual({ name: 'virtio_pci_driver_init', a: 'virtio_pci' })
     expect(compared.moved.length + compared.unmoved + compared.notCompared).toBe(
       compared.a.calls - compared.vanished.length,
     )

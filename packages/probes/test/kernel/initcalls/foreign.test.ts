@@ -105,13 +105,17 @@ describe('a log in chunks', () => {
   })
 })
 
-function fastestMs(work: () => unknown): number {
-  const times = Array.from({ length: 5 }, () => {
-    const from = performance.now()
-    work()
-    return performance.now() - from
-  })
-  return Math.min(...times)
+/** The best of several times each, taken in turn, so that a busy host slows down both. */
+function fastestMs(works: readonly (() => unknown)[]): number[] {
+  const best = works.map(() => Infinity)
+  for (let round = 0; round < 6; round += 1) {
+    for (const [index, work] of works.entries()) {
+      const from = performance.now()
+      work()
+      best[index] = Math.min(best[index] ?? Infinity, performance.now() - from)
+    }
+  }
+  return best
 }
 
 describe('time is linear in the input', () => {
@@ -139,12 +143,13 @@ describe('time is linear in the input', () => {
     ['one line of stamps', (size: number) => '[    1.000000] initcall x returned '.repeat(size)],
     ['one line of blanks', (size: number) => `[${' '.repeat(50 * size)}`],
   ] as const)('for %s', (_name, make) => {
-    const [once, twice, fourTimes] = [2000, 4000, 8000].map((size) => {
-      const log = make(size)
-      return fastestMs(() => initcalls(log))
-    })
+    const [once, fourTimes] = fastestMs(
+      [2000, 8000].map((size) => {
+        const log = make(size)
+        return () => initcalls(log)
+      }),
+    )
     // Quadratic work would be 16 times as much; a floor keeps the noise of a few milliseconds out.
-    expect(fourTimes).toBeLessThan(8 * Math.max(once ?? 0, 3))
-    expect(fourTimes).toBeLessThan(5 * Math.max(twice ?? 0, 3))
+    expect(fourTimes).toBeLessThan(9 * Math.max(once ?? 0, 3))
   })
 })

@@ -306,12 +306,21 @@ describe('the times', () => {
   })
 
   it('that are whole ticks of some kernel are not taken for exact, even one alone', () => {
-    const { calls, clock } = reportOf(`${pair('a', 1000, 1100, 3906)}${pair('b', 2000, 2050, 0)}`)
+    const { calls, clock } = reportOf(`${pair('a', 1000, 4906, 3906)}${pair('b', 5000, 5050, 0)}`)
     expect(calls.map(({ durationUs, source }) => [durationUs, source])).toEqual([
-      [100, 'timestamps'],
+      [3906, 'timestamps'],
       [50, 'timestamps'],
     ])
     expect(clock).toEqual({})
+  })
+
+  it('that are one whole tick, which its stamps deny, tell the tick', () => {
+    const { calls, clock } = reportOf(`${pair('a', 1000, 1191, 3906)}${pair('b', 2000, 173_050, 167_033)}`)
+    expect(clock).toMatchObject({ unitNs: 1024, unitBy: 'ticks', exactFromPair: 2 })
+    expect(calls.map(({ durationUs, source }) => [durationUs, source])).toEqual([
+      [191, 'timestamps'],
+      [171_042, 'usecs'],
+    ])
   })
 
   it.each([
