@@ -272,7 +272,7 @@ export function checkOptions(options: BoxOptions): void {
     refuse(`\`record.${asked}\` needs an \`image\` with systemd, booted beside our agent`)
   }
   if (options.record?.initcalls && (options.boot ?? 'direct') !== 'direct') {
-    refuse('`record.initcalls` needs a kernel that we boot beside our agent: it excludes `boot`')
+    refuse(`\`record.initcalls\` needs a kernel that we boot beside our agent: it excludes \`boot: '${options.boot}'\``)
   }
   const disk = options.disks?.findIndex(({ readonly, interface: bus }) => {
     return readonly && (bus ?? (options.boot === 'firmware' ? 'ide' : 'virtio')) === 'ide'

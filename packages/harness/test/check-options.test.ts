@@ -48,6 +48,11 @@ describe('options that no box can have are refused when it is made, in one sente
       { waitFor: 'login' },
       '`waitFor`: a wait strategy is made by Wait, for example `Wait.forConsole("ready")`',
     ],
+    [
+      'initcalls of a kernel that is not ours',
+      { boot: 'firmware', disks: [{ path: file }], record: { initcalls: true } },
+      "`record.initcalls` needs a kernel that we boot beside our agent: it excludes `boot: 'firmware'`",
+    ],
     ['a signal of another make', { signal: {} }, '`signal` must be an AbortSignal, not a value of type object'],
     ['a relative workdir', { workdir: 'tmp' }, "`workdir` must be an absolute path in the guest, not 'tmp'"],
     [

@@ -1,5 +1,6 @@
 import type { LoggedBoot } from './collect-calls.ts'
 import type { InitcallsFinding, InitcallsReport } from './initcalls-report.ts'
+import { counted } from './words.ts'
 
 type Unjudged = Omit<InitcallsReport, 'findings' | 'diagnostics'>
 
@@ -78,20 +79,23 @@ function consoleOf({ commandLine = '' }: LoggedBoot): InitcallsFinding[] {
 
 function disagreementsOf({ calls, clock }: Unjudged): InitcallsFinding[] {
   const exact = calls.filter(
-    ({ disagreementUs, returnedLine = 0 }) =>
-      disagreementUs !== undefined && clock.exactFromLine !== undefined && returnedLine >= clock.exactFromLine,
+    ({ disagreementUs, source, returnedLine = 0 }) =>
+      disagreementUs !== undefined &&
+      source === 'usecs' &&
+      clock.exactFromLine !== undefined &&
+      returnedLine >= clock.exactFromLine,
   )
   if (exact.length === 0) return []
   const named = exact
     .slice(0, 3)
     .map(({ name, disagreementUs = 0 }) => `${name} ${(disagreementUs / 1000).toFixed(3)} ms`)
-  const message = `${exact.length} exact figures differ from their stamps by more than 1 ms: ${named.join(', ')}${exact.length > 3 ? ', …' : ''}`
+  const message = `${counted(exact.length, 'exact figure')} ${exact.length === 1 ? 'differs from its' : 'differ from their'} stamps by more than 1 ms: ${named.join(', ')}${exact.length > 3 ? ', …' : ''}`
   return [{ name: 'disagreements', message }]
 }
 
 function overlapsOf({ calls }: Unjudged): InitcallsFinding[] {
   const overlapped = calls.filter((call) => call.overlapped)
   if (overlapped.length === 0) return []
-  const message = `${overlapped.length} calls had not returned when another began: the kernel has one clock for all (initcall_calltime), so stamps are used for them`
+  const message = `${counted(overlapped.length, 'call')} had not returned when another began: the kernel keeps one start for all (initcall_calltime), so stamps are used there`
   return [{ name: 'overlapping-calls', message }]
 }

@@ -8,6 +8,8 @@ const SLACK_US = 1000
 const CLOSE_US = 20
 /** So many calls may have begun since the one in which an asynchronous probe began. */
 const LOOK_BACK = 16
+/** Drivers of the serio bus are attached from a workqueue (drivers/input/serio/serio.c), never in the thread of a call. */
+const QUEUED = /^serio\d+$/
 const ENODEV = 19
 const ENXIO = 6
 const EPROBE_DEFER = 517
@@ -75,7 +77,12 @@ function byDriver(calls: readonly LoggedCall[], places: readonly number[] = [], 
   return place === undefined ? undefined : { place, by: 'driver' }
 }
 
-function byTime(calls: readonly LoggedCall[], { open, caller }: LoggedProbe, startUs?: number): Found | undefined {
+function byTime(
+  calls: readonly LoggedCall[],
+  { device, open, caller }: LoggedProbe,
+  startUs?: number,
+): Found | undefined {
+  if (QUEUED.test(device)) return undefined
   const begun = (slackUs: number): number[] =>
     open.filter((place) => {
       const from = calls[place]?.startUs
@@ -103,7 +110,8 @@ function openAt(calls: readonly LoggedCall[], atUs: number): number | undefined 
   return undefined
 }
 
-function isAsynchronous(call: LoggedCall, { caller, atUs, line }: LoggedProbe): boolean {
+function isAsynchronous(call: LoggedCall, { device, caller, atUs, line }: LoggedProbe): boolean {
+  if (QUEUED.test(device)) return true
   if (caller !== undefined && call.caller !== undefined && caller !== call.caller) return true
   if (call.returnedLine !== undefined && line > call.returnedLine) return true
   return atUs !== undefined && call.endUs !== undefined && atUs > call.endUs

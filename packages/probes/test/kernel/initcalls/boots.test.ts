@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import {
   compareInitcalls,
@@ -84,6 +85,9 @@ describe('two kernels', () => {
       compared.a.calls - compared.vanished.length,
     )
     expect(compared.moved.map(({ name }) => name)).toContain('init_kprobe_trace')
+    // The text of the documentation.
+    const documented = readFileSync(new URL('./fixtures/linux-6.1-and-7.2.comparison.txt', import.meta.url), 'utf8')
+    expect(renderInitcallsComparison(compared, { longest: 5 })).toBe(documented)
     const text = renderInitcallsComparison(compared)
     expect(text).toContain('A: Linux 6.1.0-57-cloud-amd64, 584 initcalls, n=1')
     expect(text).toContain('one boot each: what moved may be chance; which calls there are is not')
