@@ -39,7 +39,7 @@ import { explainFailure } from './failure/explain-failure.ts'
 import { type HostBefore, hostBefore } from './failure/host-memory.ts'
 import { type BoxFiles, guestFiles, type TransferOptions } from './guest-files.ts'
 import { userNetworkHost } from './images/docker/neighbour.ts'
-import { readInitcalls, recordKernelLog } from './initcalls/kernel-log.ts'
+import { readInitcalls, recordedKernelLog, recordKernelLog } from './initcalls/kernel-log.ts'
 import { bootInTurn } from './ledger/index.ts'
 import { type BoxMetrics, boxMetrics, networkBytes } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
@@ -382,7 +382,8 @@ export class Box implements AsyncDisposable {
 
   /**
    * The kernel's own boot, call by call, from a box with `record: { initcalls: true }`. A running guest is asked for its
-   * kernel's log, so that modules that were loaded since are in it; of a box that has ended its record is read.
+   * kernel's log, so that modules that were loaded since are in it; of a box that has ended its record is read. Rejects with
+   * ERR_BOX_STATE where that is gone or has none.
    */
   async initcalls({ timeoutMs = 60_000, ...options }: InitcallsCall = {}): Promise<InitcallsResult> {
     const { record } = this
@@ -390,7 +391,9 @@ export class Box implements AsyncDisposable {
     if (this.state === 'running' && (this.options.boot ?? 'direct') === 'direct') {
       await this.#ask('command', async (machine) => recordKernelLog(machine, record, bounds))
     }
-    return readInitcalls(record, options)
+    if (recordedKernelLog(record) !== undefined) return readInitcalls(record, options)
+    const remedy = "ask while it runs, or boot it with `record: { initcalls: true, keep: 'always' }`"
+    throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has no kernel log: ${remedy}`)
   }
 
   /**

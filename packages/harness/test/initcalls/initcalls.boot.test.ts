@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { initcalls, type InitcallsReport, type InitcallsResult } from '@boxlab/probes'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -93,6 +93,17 @@ test('a kernel that panics in an initcall leaves a record that names it', async 
   expect(report.summary.count).toBeGreaterThan(50)
   expect(report.findings.map(({ name }) => name)).toContain('unfinished-at-panic')
   await expect(expect(report).toHaveNoUnfinishedInitcalls()).rejects.toThrow(`the kernel panicked in ${culprit?.name}`)
+})
+
+test('a box that has ended is asked by its record, and says so when that is gone', async () => {
+  const box = new Box({ record: { initcalls: true } })
+  await box.boot()
+  await box.stop()
+  expect(reportOf(await box.initcalls()).summary.unfinished).toBe(0)
+  rmSync(box.record, { recursive: true })
+  await expect(box.initcalls()).rejects.toThrow(
+    'the box is stopped and its record has no kernel log: ask while it runs',
+  )
 })
 
 test('without initcall_debug there is no answer, and how to get one', () => {

@@ -1,7 +1,9 @@
 import { asDisplayText } from '../terminal.ts'
-import { type InitcallLine, readInitcallLine } from './initcall-lines.ts'
+import { callKey, type InitcallLine, readInitcallLine } from './initcall-lines.ts'
 import type { InitcallsProblems } from './initcalls-diagnostics.ts'
 import type { LogMessage } from './log-messages.ts'
+import { watchRepeats } from './repeats.ts'
+import { watchStamps } from './stamp-runs.ts'
 
 /** A call as the log has it, before its times are judged. */
 export interface LoggedCall {
@@ -86,11 +88,7 @@ export interface CallCollector {
 
 // More devices than this talk in no boot; foreign text must not fill the memory.
 const MAX_DEVICES = 10_000
-/** A thread's calls do not nest, so two lines of one stamp are ordinary and four are a clock that stands. */
-const STUCK_LINES = 4
 const TEXT_CHARS = 120
-/** A clock that stands until the log ends: at least a tick of HZ=100. */
-const UNKNOWN_STEP_US = 10_000
 /** More calls than this are not open at once, whatever the machine: what is older has lost its return. */
 const MAX_OPEN = 256
 
@@ -131,13 +129,13 @@ function collectBoot(
   const bySymbol = new Map<string, number[]>()
   const byPid = new Map<number, number>()
   const openFixups = new Map<string, LoggedFixup>()
-  const seen = new Set<string>()
   let level: string | undefined
   let userspace = false
-  let highestUs = -1
-  let replayed = false
-  let last: { readonly text: string; readonly atUs: number | undefined } | undefined
-  let run: { readonly atUs: number; lines: number; readonly calls: Set<number> } | undefined
+  const repeats = watchRepeats()
+  const stamps = watchStamps((place, errorUs) => {
+    const call = boot.calls[place]!
+    call.stampErrorUs = Math.max(errorUs, call.stampErrorUs ?? 0)
+  })
   let gap = openGap(undefined, whole ? 0 : undefined)
 
   function openGap(
@@ -151,38 +149,7 @@ function collectBoot(
     boot.gaps.push({ ...gap, ...(endUs !== undefined && { endUs }), ...(before !== undefined && { before }) })
   }
 
-  /** Two consoles print a line twice, one behind the other; a log that was printed again goes back in time. */
-  function isRepeat({ text, atUs }: LogMessage): boolean {
-    if (atUs === undefined) return false
-    replayed = atUs < highestUs || (replayed && atUs === highestUs)
-    return (last?.text === text && last.atUs === atUs) || (replayed && isKnown(text, atUs))
-  }
-
-  function isKnown(text: string, atUs: number): boolean {
-    const line = readInitcallLine(text)
-    return (line?.kind === 'calling' || line?.kind === 'returned') && seen.has(lineKey(line, atUs))
-  }
-
-  /** Lines of one stamp after another: whatever happened in between took as long as the step that ends them, or less. */
-  function watchStamp(place: number, atUs: number | undefined): void {
-    if (atUs === undefined) return
-    if (run?.atUs !== atUs) {
-      closeRun(atUs)
-      run = { atUs, lines: 0, calls: new Set() }
-    }
-    run.lines += 1
-    run.calls.add(place)
-  }
-
-  function closeRun(nextUs: number | undefined): void {
-    if (run === undefined || run.lines < STUCK_LINES) return
-    const stepUs = nextUs === undefined ? UNKNOWN_STEP_US : Math.abs(nextUs - run.atUs)
-    for (const place of run.calls)
-      boot.calls[place]!.stampErrorUs = Math.max(stepUs, boot.calls[place]!.stampErrorUs ?? 0)
-  }
-
   function calling(line: InitcallLine & { kind: 'calling' }, { atUs, caller, line: number }: LogMessage): void {
-    if (atUs !== undefined) seen.add(lineKey(line, atUs))
     const place = boot.calls.length
     const before = byPid.get(line.pid)
     if (before !== undefined && open.delete(before)) {
@@ -208,16 +175,15 @@ function collectBoot(
     const [oldest] = open
     if (open.size > MAX_OPEN && oldest !== undefined) open.delete(oldest)
     byPid.set(pid, place)
-    const places = bySymbol.get(keyOf(line))
-    if (places === undefined) bySymbol.set(keyOf(line), [place])
+    const places = bySymbol.get(callKey(line))
+    if (places === undefined) bySymbol.set(callKey(line), [place])
     else places.push(place)
-    watchStamp(place, atUs)
+    stamps.take(place, atUs)
   }
 
   function returned(line: InitcallLine & { kind: 'returned' }, { atUs, caller, line: number }: LogMessage): void {
     const { returned: value, usecs, name, symbol, module } = line
     const end = { returnedLine: number, returned: value, usecs, ...(atUs !== undefined && { endUs: atUs }) }
-    if (atUs !== undefined) seen.add(lineKey(line, atUs))
     const place = openCall(line, caller)
     if (place === undefined) {
       problems.add('return-without-call', number, name)
@@ -229,12 +195,12 @@ function collectBoot(
     boot.returns.push(place)
     open.delete(place)
     if (open.size === 0) gap = openGap(place, atUs)
-    watchStamp(place, atUs)
+    stamps.take(place, atUs)
   }
 
   /** The last call of this symbol that is open, of the same thread where both lines say theirs. */
   function openCall(line: InitcallLine & { kind: 'returned' | 'warning' }, caller?: string): number | undefined {
-    const places = bySymbol.get(keyOf(line)) ?? []
+    const places = bySymbol.get(callKey(line)) ?? []
     // Calls of one symbol seldom overlap, so the end of the row is where to look.
     const recent = places.slice(-8).filter((place) => open.has(place))
     return recent.findLast((place) => boot.calls[place]?.caller === caller) ?? recent.at(-1)
@@ -318,34 +284,24 @@ function collectBoot(
       const { atUs } = message
       boot.levels.push({ level, line: message.line, ...(atUs !== undefined && { atUs }) })
     } else if (line.kind === 'warning') {
-      const place = bySymbol.get(keyOf(line))?.at(-1)
+      const place = bySymbol.get(callKey(line))?.at(-1)
       if (place !== undefined) boot.calls[place]!.warning = asDisplayText(line.warning)
     } else problems.add(line.kind, message.line)
   }
 
   return {
     take(message) {
-      if (isRepeat(message)) {
-        if (readInitcallLine(message.text) !== undefined) problems.add('seen-twice', message.line)
+      const line = readInitcallLine(message.text)
+      if (repeats.has(message, line)) {
+        if (line !== undefined) problems.add('seen-twice', message.line)
         return
       }
-      last = { text: message.text, atUs: message.atUs }
-      highestUs = Math.max(highestUs, message.atUs ?? -1)
-      const line = readInitcallLine(message.text)
       if (line === undefined) otherMessage(message)
       else dispatch(line, message)
     },
     end() {
-      closeRun(undefined)
+      stamps.end()
       return boot
     },
   }
-}
-
-function lineKey(line: InitcallLine & { kind: 'calling' | 'returned' }, atUs: number): string {
-  return `${line.kind} ${atUs} ${keyOf(line)}`
-}
-
-function keyOf({ symbol, module = '' }: { readonly symbol: string; readonly module?: string }): string {
-  return `${symbol} [${module}]`
 }

@@ -61,6 +61,11 @@ export function readInitcallLine(text: string): InitcallLine | undefined {
   return text.startsWith('PM: Calling ') ? { kind: 'other-calling' } : tookLine(text)
 }
 
+/** What the lines of one call have in common. */
+export function callKey({ symbol, module = '' }: Pick<CalledFunction, 'symbol' | 'module'>): string {
+  return `${symbol} [${module}]`
+}
+
 /** At the beginning of a word: `deferred_probe_initcall` has the word inside it. */
 function stands(text: string, at: number): boolean {
   return at === 0 || !/\w/.test(text[at - 1] ?? '')

@@ -18,6 +18,8 @@ const STAMP = /\[ *(\d{1,9})\.(\d{6})(?: <[ \d.]{1,20}>)?\]/g
 const CALLER = /^\[ *([TC]\d{1,9})[^\]]{0,64}\]/
 /** What journald and syslog put before a message, in any language of the date, up to their name of the writer. */
 const WRITER = /^(?:.{0,120}? )?kernel(?:\[\d{1,9}\])?: /
+/** `journalctl -o short-monotonic`: the stamp, then host and writer. */
+const AFTER_STAMP = /^\S{1,64} kernel(?:\[\d{1,9}\])?: /
 /** Times of the wall clock, which tell no duration: `dmesg --ctime` and `--time-format=iso`. */
 const WALL_CLOCK = /^(?:\[[A-Z][^\]]{10,40}\]|\d{4}-\d\d-\d\dT\S{1,40}) /
 /** Documentation/ABI/testing/dev-kmsg: `PRIORITY,SEQUENCE,MICROSECONDS,FLAGS[,caller=T1];TEXT`. */
@@ -49,8 +51,7 @@ function messagesOf(part: string, line: number): LogMessage[] {
     const rest = part.slice(stamp.index + stamp[0].length, stamps[index + 1]?.index)
     const caller = CALLER.exec(rest)
     const text = (caller === null ? rest : rest.slice(caller[0].length)).replace(/^ /, '')
-    // `journalctl -o short-monotonic`: the stamp, then host and writer.
-    return message(text.replace(WRITER, ''), line, atUs, caller?.[1])
+    return message(text.replace(AFTER_STAMP, ''), line, atUs, caller?.[1])
   })
 }
 
