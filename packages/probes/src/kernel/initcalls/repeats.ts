@@ -1,4 +1,4 @@
-import { callKey, type InitcallLine } from './initcall-lines.ts'
+import type { InitcallLine } from './initcall-lines.ts'
 import type { LogMessage } from './log-messages.ts'
 
 /** Knows a message that is in the log for the second time. */
@@ -21,7 +21,7 @@ export function watchRepeats(): Repeats {
       const { text, atUs } = message
       if (atUs === undefined) return false
       goneBack = atUs < highestUs || (goneBack && atUs === highestUs)
-      const key = line?.kind === 'calling' || line?.kind === 'returned' ? `${line.kind} ${atUs} ${callKey(line)}` : ''
+      const key = line === undefined ? '' : `${atUs} ${text}`
       if (last?.text === text && last.atUs === atUs) return true
       if (goneBack && seen.has(key)) return true
       last = message
