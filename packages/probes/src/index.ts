@@ -67,6 +67,34 @@ export { parsePrintk, type PrintkLine } from './kernel/printk.ts'
 export { type ConsoleProblemKind } from './kernel/problem-wordings.ts'
 export { asDisplayText, plainText } from './kernel/terminal.ts'
 
+export type { AbsentCounter } from './kvm/absent.ts'
+export type { ExitsDiagnostic, ExitsDiagnosticName } from './kvm/diagnostics.ts'
+export {
+  exits,
+  type ExitsDiagnostics,
+  type ExitsOptions,
+  type ExitsReport,
+  type ExitsResult,
+  type NoExits,
+  type Sampling,
+} from './kvm/exits.ts'
+export { exitsJson, type ExitsJson } from './kvm/exits-json.ts'
+export type { ExitsFinding } from './kvm/findings.ts'
+export {
+  DETERMINISTIC_KINDS,
+  EXIT_KIND_NAMES,
+  EXIT_KINDS,
+  type ExitKind,
+  type ExitsByKind,
+  type FaultName,
+  type FaultsByOutcome,
+} from './kvm/kinds.ts'
+export { type CounterRange, exitsOverBoots, type ExitsOverBoots, type PhaseOverBoots } from './kvm/over-boots.ts'
+export type { ExitsPhase, RamMapping, VcpuExits } from './kvm/phases.ts'
+export { type ExitsRenderOptions, renderExits } from './kvm/render.ts'
+export type { StatSchema, StatsSample, StatType, StatUnit, StatValue, StatValues, VcpuStats } from './kvm/stats.ts'
+export { readStats, type StatsReading } from './kvm/tokenize.ts'
+
 export { bootTimeline, type RecordParts } from './timeline/analyse.ts'
 export { diagnosticLine } from './timeline/captions.ts'
 export { consoleFacts, type ConsoleFacts } from './timeline/console-facts.ts'
