@@ -37,6 +37,7 @@ export interface NativeBox {
   consoleTail(): string
   usage(): string | null
   count(mark?: string): void
+  countKvm(): Promise<void>
   commands(): [executed: number, errors: number]
   waitMark(mark: string, timeoutMs: number): Promise<string>
   waitBeyond(index: number, timeoutMs: number): Promise<void>

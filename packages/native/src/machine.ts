@@ -159,6 +159,11 @@ export class Machine {
     this.#native.count(mark)
   }
 
+  /** Reads KVM's counters of a box that runs under kvm with `counters` in its plan; resolves when they are in counters.jsonl. */
+  async countKvm(): Promise<void> {
+    await typed(this.#native.countKvm())
+  }
+
   /** How many commands ran, and how many of them failed to run or were cut short. */
   commands(): { readonly executed: number; readonly errors: number } {
     const [executed, errors] = this.#native.commands()

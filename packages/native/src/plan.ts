@@ -29,6 +29,8 @@ export interface BootPlan {
   readonly ready?: string
   /** Marks set at the first appearance of a text on the console. */
   readonly consoleMarks: readonly { readonly mark: string; readonly text: string }[]
+  /** KVM's counters go into the record at marks. */
+  readonly counters?: true
   readonly limits: { readonly bootMs: number; readonly stopMs: number }
   /** SHA-256 of the inputs by name. */
   readonly digests: Readonly<Record<string, string>>

@@ -12,7 +12,7 @@ use boxlab_runtime::machine::{BoxOrder, Machine};
 use boxlab_runtime::plan::BootPlan;
 use boxlab_runtime::stream::ByteStream;
 use boxlab_runtime::systemd::Watch;
-use boxlab_runtime::{exec, files, stop, systemd};
+use boxlab_runtime::{counters, exec, files, stop, systemd};
 use napi::bindgen_prelude::{BigInt, Buffer, Env, Error, Result};
 use napi_derive::napi;
 
@@ -136,6 +136,12 @@ impl NativeBox {
     #[napi]
     pub fn count(&self, mark: Option<String>) {
         stop::count(&self.machine, mark.as_deref());
+    }
+
+    /// Reads KVM's counters into the record; resolves when they are there.
+    #[napi]
+    pub async fn count_kvm(&self) -> Result<()> {
+        self.run(|machine| async move { counters::now(&machine).await }).await
     }
 
     /// How many commands ran, and how many of them failed to run or were cut short.

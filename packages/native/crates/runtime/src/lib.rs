@@ -8,6 +8,7 @@ pub mod agent;
 pub mod board;
 pub mod clock;
 pub mod console;
+pub mod counters;
 pub mod drain;
 pub mod engine;
 pub mod exec;

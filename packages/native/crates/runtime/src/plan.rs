@@ -42,6 +42,9 @@ pub struct BootPlan {
     /// Marks that the user wants set at the first appearance of a text on the console.
     #[serde(default)]
     pub console_marks: Vec<ConsoleMark>,
+    /// KVM's counters go into the record at marks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counters: bool,
     /// Bounds.
     pub limits: Limits,
     /// SHA-256 of the inputs, by name (`kernel`, `initrd`, `firmware`, `disk:<id>`): parts of the fingerprint.

@@ -8,6 +8,7 @@ use boxlab_protocol::{Empty, Request};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::counters;
 use crate::fault::Exit;
 use crate::machine::{Live, Machine};
 use crate::plan::Boot;
@@ -66,6 +67,7 @@ pub async fn stop(machine: &Arc<Machine>) -> Stopped {
     let mut by = Step::Kill;
     if ready {
         machine.stopping.store(true, Ordering::SeqCst);
+        counters::last(machine, &live).await;
         for step in [Step::Agent, Step::Acpi, Step::Quit] {
             if attempt(machine, &live, step).await {
                 by = step;

@@ -1,10 +1,11 @@
-//! Boots firmware-only boxes with the real QEMU under TCG, and holds their records against the schema.
+//! Boots firmware-only boxes with the real QEMU, under TCG where nothing else is said, and holds their records against the schema.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use boxlab_runtime::clock::now_ns;
+use boxlab_runtime::counters;
 use boxlab_runtime::fault::Failure;
 use boxlab_runtime::machine::{BoxOrder, Machine, State};
 use boxlab_runtime::plan::BootPlan;
@@ -172,6 +173,57 @@ fn a_box_boots_and_its_record_is_what_the_schema_says() {
         ]
     );
     assert!(marks.is_sorted_by_key(|(_, at_ns)| *at_ns), "{marks:?}");
+}
+
+#[test]
+fn under_tcg_nobody_asks_for_counters_and_the_record_says_why() {
+    let folder = Folder::new("counters");
+    let machine = machine(&folder);
+    let plan = plan(&boot_disk(&folder.0, "hello\r\n"), &json!({ "counters": true }));
+    boot(&machine, plan).unwrap();
+    let refused = tokio_runtime().block_on(counters::now(&machine)).unwrap_err();
+    assert_eq!(refused.code(), "ERR_BOX_STATE");
+    tokio_runtime().block_on(stop(&machine));
+    let record = machine.record.dir();
+    assert!(!std::fs::read_to_string(record.join("qmp.jsonl")).unwrap().contains("query-stats"));
+    let lines = lines(record, "counters.jsonl");
+    lines.iter().for_each(|line| validate("counters", line));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["kind"], "kvm-none");
+    assert!(lines[0]["why"].as_str().unwrap().starts_with("the accelerator is tcg"), "{lines:?}");
+}
+
+#[test]
+fn under_kvm_each_mark_has_a_sample_and_the_statistics_are_described_once() {
+    if let Err(error) = std::fs::File::options().read(true).write(true).open("/dev/kvm") {
+        eprintln!("skipped: /dev/kvm cannot be opened here: {error}");
+        return;
+    }
+    let folder = Folder::new("kvm-counters");
+    let machine = machine(&folder);
+    let engine = json!({ "binary": "qemu-system-x86_64", "accel": "kvm", "asked": "kvm", "reason": "a test" });
+    let changes = json!({ "counters": true, "engine": engine, "cpuModel": "qemu64", "cpus": 2 });
+    boot(&machine, plan(&boot_disk(&folder.0, "hello\r\n"), &changes)).unwrap();
+    tokio_runtime().block_on(counters::now(&machine)).unwrap();
+    tokio_runtime().block_on(stop(&machine));
+    let lines = lines(machine.record.dir(), "counters.jsonl");
+    lines.iter().for_each(|line| validate("counters", line));
+    let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
+    assert_eq!((of("kvm-schema").len(), of("kvm-none").len()), (1, 0), "{lines:?}");
+    let samples = of("kvm");
+    let sampled: Vec<&str> = samples
+        .iter()
+        .flat_map(|line| match line["marks"].as_array() {
+            Some(marks) => marks.iter().filter_map(Value::as_str).collect(),
+            None => line["mark"].as_str().into_iter().collect::<Vec<_>>(),
+        })
+        .collect();
+    let expected = ["user:hello", "ready", "stop-begin"];
+    assert!(expected.iter().all(|mark| sampled.iter().filter(|one| *one == mark).count() == 1), "{sampled:?}");
+    assert!(samples.iter().any(|line| line.get("mark").is_none()), "one was of now: {samples:?}");
+    assert!(samples.iter().all(|line| line["vcpus"].as_array().unwrap().len() == 2), "{samples:?}");
+    let exits: Vec<u64> = samples.iter().map(|line| line["vcpus"][0]["values"]["exits"].as_u64().unwrap()).collect();
+    assert!(exits.is_sorted() && exits[0] > 0, "{exits:?}");
 }
 
 #[test]

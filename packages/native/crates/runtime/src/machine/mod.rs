@@ -13,12 +13,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use tokio::time::Instant;
 
 use crate::agent::Agent;
 use crate::board::{Board, Mark, Source};
 use crate::console::Console;
+use crate::counters::{self, Counters};
 use crate::drain::Drained;
 use crate::engine::{Channels, Engine, engine_of};
 use crate::fault::{Exit, Failure, Fault};
@@ -106,6 +107,8 @@ pub struct Machine {
     pub board: Arc<Board>,
     pub(crate) file: Mutex<BootFile>,
     pub(crate) live: Mutex<Option<Arc<Live>>>,
+    /// What reads KVM's counters of it, where that was asked for and can be done.
+    pub(crate) counters: OnceCell<Counters>,
     state: watch::Sender<State>,
     exit: watch::Sender<Option<Exit>>,
     share_end: OnceLock<ShareEnd>,
@@ -145,6 +148,7 @@ impl Machine {
             record,
             board,
             live: Mutex::new(None),
+            counters: OnceCell::new(),
             state: watch::channel(State::Created).0,
             exit: watch::channel(None).0,
             share_end: OnceLock::new(),
@@ -299,6 +303,9 @@ impl Machine {
         self.edit_file(|file| file.proved = Some(proved));
         if proved != asked {
             return Err(Fault::Accelerator { asked: asked.name(), proved: proved.name() });
+        }
+        if live.plan.counters {
+            counters::start(self, live, proved);
         }
         // The fingerprints are off the path to ready.
         let (machine, live) = (Arc::clone(self), Arc::clone(live));
