@@ -14,6 +14,7 @@ import {
 import {
   type InitcallsOptions,
   type InitcallsResult,
+  type ExitsResult,
   jobs,
   type JobsOptions,
   type JobsResult,
@@ -45,6 +46,7 @@ import { type BoxMetrics, boxMetrics, networkBytes } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
 import { reachReady } from './reach-ready.ts'
+import { readExits } from './reports/record-exits.ts'
 import { readSshFirst } from './reports/record-ssh-first.ts'
 import { recordLogins } from './ssh/ssh-first.ts'
 import { type SshFirstOptions, sshFirstOrder } from './ssh/options.ts'
@@ -362,6 +364,17 @@ export class Box implements AsyncDisposable {
    */
   async jobs(options: JobsOptions & SystemdCall = {}): Promise<JobsResult> {
     return jobs(await this.#systemdTexts(['jobs', 'units'], options), options)
+  }
+
+  /**
+   * How often the guest left to the hypervisor, by kind and phase, from KVM's counters that `record: { counters: true }`
+   * reads at the marks of the boot. A running box is asked for those of now too; of a box that has ended its record is read.
+   * Under TCG, or where none were recorded, the result says why there are none.
+   */
+  async exits(): Promise<ExitsResult> {
+    const counted = this.options.record?.counters && this.info().accelerator?.proved === 'kvm'
+    if (counted && this.state === 'running') await this.#ask('command', (machine) => machine.countKvm())
+    return readExits(this.record)
   }
 
   /** Gets texts of systemd's into the record where the guest can be asked, and gives what the record has. */

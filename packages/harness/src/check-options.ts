@@ -178,6 +178,8 @@ const signal: Check = (value, name) => {
 
 const bound = whole(1, 24 * 3600 * 1000, ' milliseconds')
 
+const counterOptions = fields({ at: list(text) }, ['at'])
+
 const box = fields({
   kernel,
   image,
@@ -223,6 +225,7 @@ const box = fields({
     waits: truth,
     jobs: truth,
     initcalls: truth,
+    counters: (value, name, options) => (typeof value === 'boolean' ? undefined : counterOptions(value, name, options)),
   }),
   waitFor,
   signal,

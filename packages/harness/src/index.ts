@@ -18,6 +18,8 @@ export type {
   Initcall,
   InitcallsReport,
   InitcallsResult,
+  ExitsReport,
+  ExitsResult,
   Job,
   JobsOptions,
   JobsReport,
@@ -68,7 +70,15 @@ export {
 export { readInitcalls } from './initcalls/kernel-log.ts'
 export { type ExclusiveHost, exclusiveHost, type ExclusiveOptions, type HostLimits, limitHost } from './ledger/index.ts'
 export type { BoxMetrics } from './metrics.ts'
-export type { BoxOptions, DeviceOptions, DiskOptions, RecordOptions, TimeoutOptions } from './options.ts'
+export type {
+  BoxOptions,
+  CounterOptions,
+  DeviceOptions,
+  DiskOptions,
+  RecordOptions,
+  TimeoutOptions,
+} from './options.ts'
+export { readExits } from './reports/record-exits.ts'
 export { readSshFirst } from './reports/record-ssh-first.ts'
 export type { SshFirstOptions } from './ssh/options.ts'
 export { stateRoot } from './state-root.ts'

@@ -39,7 +39,7 @@ export interface BoxOptions {
   readonly modules?: readonly string[]
   /** QEMU's machine type, with its properties. Default `q35`. */
   readonly machine?: 'q35' | 'pc' | 'microvm' | (string & {})
-  /** QEMU's CPU model. Default `host` under KVM, `max,-erms` under TCG. */
+  /** QEMU's CPU model. Default `host` under KVM (`host,-arch-capabilities` where KVM emulates), `max,-erms` under TCG. */
   readonly cpuModel?: string
   /** Virtual CPUs, 1 to 255. Default 1. */
   readonly cpus?: number
@@ -139,4 +139,16 @@ export interface RecordOptions {
    * console, so such a record has no stage `kernel`. Default false.
    */
   readonly initcalls?: boolean
+  /**
+   * Reads KVM's counters into the record at the marks of the boot, for `box.exits()` and `boxlab exits`. Off the path of the
+   * boot, though QEMU before 8.1 interrupts the vCPUs for each answer. Under TCG there is nothing to read, and the record
+   * says so. Default false.
+   */
+  readonly counters?: boolean | CounterOptions
+}
+
+/** Where the counters are read beside the marks that every boot has. */
+export interface CounterOptions {
+  /** Texts on the console: from the first appearance of each on, a phase `user:console:TEXT` begins. */
+  readonly at: readonly string[]
 }

@@ -34,10 +34,13 @@ export function newBoxId(): string {
 }
 
 /**
+ * A KVM that emulates guest code may list IA32_ARCH_CAPABILITIES among its MSRs and then refuse to set it, at which QEMU
+ * aborts (target/i386/kvm/kvm.c, kvm_buf_set_msrs); nothing that such a KVM can boot reads it.
+ *
  * TCG translates `rep movsb` byte by byte, and a kernel that sees ERMS copies with it: without the flag a guest copies
  * four times as fast and boots some 8 % sooner.
  */
-const defaultCpuModel = { kvm: 'host', tcg: 'max,-erms' } as const
+const defaultCpuModel = { kvm: 'host', emulated: 'host,-arch-capabilities', tcg: 'max,-erms' } as const
 
 interface Source {
   readonly boot: BootPlan['boot']
@@ -88,7 +91,8 @@ export async function planBoot(
       ...(accel === 'kvm' && kvmPath !== '/dev/kvm' && { kvmPath }),
     },
     machine: options.machine ?? 'q35',
-    cpuModel: options.cpuModel ?? defaultCpuModel[accel],
+    cpuModel:
+      options.cpuModel ?? defaultCpuModel[accel === 'kvm' && preflight?.verdict === 'emulated' ? 'emulated' : accel],
     cpus: options.cpus ?? 1,
     memoryMib: options.memoryMib ?? 512,
     boot: source.boot,
@@ -105,8 +109,8 @@ export async function planBoot(
     },
     agent: !firmwareOnly,
     ...(ready !== undefined && { ready }),
-    consoleMarks:
-      watched !== undefined && waitFor?.kind === 'console' ? [{ mark: watched, text: String(waitFor.text) }] : [],
+    consoleMarks: consoleMarks(options, watched),
+    ...(options.record?.counters && { counters: true as const }),
     limits: { bootMs: options.timeouts?.bootMs ?? 60_000, stopMs: options.timeouts?.stopMs ?? 10_000 },
     digests: source.digests,
   }
@@ -118,6 +122,16 @@ export async function planBoot(
     ...(watched !== undefined && { watched }),
     ...(source.root && { root: source.root }),
   }
+}
+
+/** Texts on the console that the runtime watches for: what the box is waited for by, and where its counters are read. */
+function consoleMarks(
+  { waitFor, record }: BoxOptions,
+  watched: string | undefined,
+): readonly { readonly mark: string; readonly text: string }[] {
+  const waited = watched !== undefined && waitFor?.kind === 'console' ? [String(waitFor.text)] : []
+  const counted = typeof record?.counters === 'object' ? record.counters.at : []
+  return [...new Set([...waited, ...counted])].map((text) => ({ mark: `user:console:${text}`, text }))
 }
 
 function defaultReady({ boot = 'direct' }: BoxOptions): string {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { addBoot } from './boot.ts'
 import { addDoctor } from './doctor.ts'
+import { addExits } from './exits.ts'
 import { addImage } from './image.ts'
 import { addInitcalls } from './initcalls.ts'
 import { addJobs } from './jobs.ts'
@@ -47,6 +48,7 @@ function commandLine(): Command {
   addJobs(program)
   addInitcalls(program)
   addSshFirst(program)
+  addExits(program)
   addImage(program)
   addMutate(program)
   addPs(program)

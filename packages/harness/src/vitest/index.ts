@@ -1,4 +1,5 @@
 export * from '../index.ts'
+export { type ExitsBound, type ExitsMatchers, exitsMatchers, type ExpectedExits } from './exits-matchers.ts'
 export { type BoxFixtures, test } from './fixture.ts'
 export { type InitcallsMatchers, initcallsMatchers, type ToHaveInitcallOptions } from './initcalls-matchers.ts'
 export { type JobNames, type JobsMatchers, jobsMatchers } from './jobs-matchers.ts'

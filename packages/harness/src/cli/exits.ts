@@ -1,0 +1,113 @@
+import { readFileSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
+import {
+  exits,
+  exitsJson,
+  type ExitsOptions,
+  exitsOverBoots,
+  type ExitsReport,
+  type ExitsResult,
+  type NamedInput,
+  renderExits,
+} from '@boxlab/probes'
+import type { Command } from 'commander'
+import { readExits } from '../reports/record-exits.ts'
+import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts'
+import { withLiveBox } from './live-box.ts'
+import { terminalOf } from './terminal.ts'
+
+interface ExitsFlags extends MachineFlags {
+  readonly from?: readonly string[]
+  readonly at?: readonly string[]
+  readonly idle: number
+  readonly vcpus?: boolean
+  readonly json?: boolean
+}
+
+/** Adds `boxlab exits`: KVM's counters per phase of a boot, from a record or from statistics, or of a box that is booted for it. */
+export function addExits(program: Command): void {
+  const command = program
+    .command('exits')
+    .description(
+      'Prints how often the guest left to the hypervisor, by kind and phase of the boot: of a box that is booted now, or from records or statistics (--from).',
+    )
+    .option(
+      '--from <file...>',
+      'a record with `record.counters`, several for the middle over boots; or replies of QMP’s query-stats, counters.jsonl, `virsh domstats --vcpu`, bytes of KVM_GET_STATS_FD; told apart by content',
+    )
+    .option('--at <text...>', 'a text on the console from which on a phase of its own is counted')
+    .option('--idle <ms>', 'how long the box is left alone once it is ready, in milliseconds', wholeNumber, 500)
+    .option('--vcpus', 'a row for each vCPU too')
+    .option('--json', 'print the exits as JSON')
+  addMachineFlags(command).action(async (flags: ExitsFlags) => {
+    process.exitCode = flags.from ? fromFiles(flags.from, flags) : await fromBoot(flags)
+  })
+}
+
+/** 2 for files that cannot be read; 1 for files without an answer. */
+function fromFiles(paths: readonly string[], flags: ExitsFlags): 0 | 1 | 2 {
+  try {
+    const folders = paths.filter((path) => statSync(path).isDirectory())
+    if (folders.length === 0) return print(ofFiles(paths), flags)
+    if (folders.length < paths.length) return refuse('give records, or files, and not both')
+    const results = folders.map(readExits)
+    const missing = results.findIndex(({ found }) => !found)
+    const [only] = results
+    if (results.length === 1 && only) return print(only, flags)
+    if (missing >= 0) {
+      process.stderr.write(`boxlab: ${folders[missing]}: ${renderExits(results[missing] as ExitsResult)}`)
+      return 1
+    }
+    return printOverBoots(results as ExitsReport[], flags)
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    return refuse(`${path} cannot be read (${code}); give a record or a file with replies of query-stats`)
+  }
+}
+
+/** Files of one boot: marks.jsonl and boot.json of a record may be among them. */
+function ofFiles(paths: readonly string[]): ExitsResult {
+  const inputs: NamedInput[] = []
+  const options: { -readonly [name in keyof ExitsOptions]: ExitsOptions[name] } = {}
+  for (const name of paths) {
+    const input = readFileSync(name)
+    if (basename(name) === 'marks.jsonl') options.marks = input
+    else if (basename(name) === 'boot.json') options.boot = input
+    else inputs.push({ name, input })
+  }
+  return exits(inputs, options)
+}
+
+async function fromBoot(flags: ExitsFlags): Promise<number> {
+  const counters = flags.at ? { at: flags.at } : true
+  return withLiveBox(flags, { counters }, async (box) => {
+    await new Promise((resolve) => setTimeout(resolve, flags.idle))
+    const { record } = box
+    // Its end ends the last phase.
+    await box.stop()
+    return print(readExits(record), flags)
+  })
+}
+
+function print(result: ExitsResult, { json = false, vcpus = false }: ExitsFlags): 0 | 1 {
+  if (json) process.stdout.write(`${JSON.stringify(exitsJson(result), null, 2)}\n`)
+  else if (result.found) {
+    process.stdout.write(renderExits(result, { width: terminalOf(process.stdout).width, perVcpu: vcpus }))
+  } else process.stderr.write(`boxlab: ${renderExits(result)}`)
+  return result.found ? 0 : 1
+}
+
+function printOverBoots(reports: readonly ExitsReport[], { json = false }: ExitsFlags): 0 {
+  const over = exitsOverBoots(reports)
+  const text = json
+    ? `${JSON.stringify(exitsJson(over), null, 2)}\n`
+    : renderExits(over, { width: terminalOf(process.stdout).width })
+  process.stdout.write(text)
+  return 0
+}
+
+function refuse(why: string): 2 {
+  process.stderr.write(`boxlab: ${why}\n`)
+  return 2
+}
