@@ -28,6 +28,19 @@ const SUFFIXES: ReadonlyMap<string, StatType> = new Map([
   ['max', 'peak'],
 ])
 
+/** Names of statistics of a VM (arch/x86/kvm/x86.c, kvm_vm_stats_desc); `info stats` does not say of whom it prints. */
+const VM_NAMES = /^(?:mmu_|pages_|nx_lpage_splits$|max_mmu_|remote_tlb_flush)/
+
+/** `[1]=0 [2]=3 …`: the buckets, counted from 1. */
+function buckets(value: string): readonly number[] | undefined {
+  const words = value.split(' ')
+  const counts = words.map((word, index) => {
+    const [, at, count] = /^\[(\d{1,3})\]=(\d{1,20})$/.exec(word) ?? []
+    return Number(at) === index + 1 ? Number(count) : undefined
+  })
+  return counts.every((count) => count !== undefined) ? counts : undefined
+}
+
 /** A reader of lines; keeps what it needs between them. */
 export interface TextReader {
   /** False for a line that is no statistic. */
@@ -36,8 +49,9 @@ export interface TextReader {
 }
 
 /**
- * Reads `virsh domstats --vcpu --vm` (`vcpu.0.exits.sum=7014`) and statistics decoded line by line
- * (`exits  flags=0x0 … val=151` below `vcpu:` or `vm:`, the id in `id='kvm-7/vcpu-0'`).
+ * Reads `virsh domstats --vcpu --vm` (`vcpu.0.exits.sum=7014`), HMP's `info stats` (`exits (cumulative): 7014`, QEMU
+ * hmp-cmds; which vCPU it is of is not said) and statistics decoded line by line (`exits  flags=0x0 … val=151`, the id
+ * above them in `id='kvm-7/vcpu-0'`).
  */
 export function readStatsText(file: string, into: Assembler, problems: ExitsProblems): TextReader {
   let parts = new Map<string, Map<string, StatValue>>()
@@ -115,6 +129,36 @@ export function readStatsText(file: string, into: Assembler, problems: ExitsProb
     return true
   }
 
+  function monitorLine(name: string, words: string, value: string, number: number): boolean {
+    const [type = '', unit] = words.split(', ')
+    if (!STAT_TYPES.includes(type as StatType)) {
+      problems.add('unknown-type', number, name)
+      return true
+    }
+    // Its units are in words, such as `ns`: seconds with an exponent.
+    const exponent = unit === 'ns' ? -9 : 0
+    const read = type.endsWith('histogram')
+      ? buckets(value)
+      : /^\d{1,20}$/.test(value)
+        ? Number(value)
+        : BOOLEANS.get(value)
+    if (read === undefined) {
+      problems.add('bad-value', number, name)
+      return true
+    }
+    const target = VM_NAMES.test(name) ? 'vm' : 'vcpu'
+    into.schemas.set(name, {
+      name,
+      target,
+      type: type as StatType,
+      ...(exponent !== 0 && { unit: 'seconds', base: 10 }),
+      ...(typeof read === 'boolean' && { unit: 'boolean' }),
+      exponent,
+    })
+    put(target === 'vm' ? 'vm' : 'the vCPU', name, read)
+    return true
+  }
+
   return {
     line(raw, number) {
       const text = raw.trim()
@@ -135,6 +179,9 @@ export function readStatsText(file: string, into: Assembler, problems: ExitsProb
         decoded = id[2] === undefined ? 'vm' : vcpuId(Number(id[2]))
         return true
       }
+      const monitor = /^(\w{1,64}) \(([a-z\d, -]{1,60})\): (.*)$/.exec(text.slice(0, 2000))
+      if (monitor) return monitorLine(monitor[1] ?? '', monitor[2] ?? '', (monitor[3] ?? '').trim(), number)
+      if (text === 'provider: kvm') return true
       if (/^\w{1,64} +flags=0x[\da-f]{1,8} /.test(text)) return decodedLine(text, number)
       return false
     },

@@ -134,6 +134,26 @@ describe('what virsh domstats prints', () => {
   })
 })
 
+it('what HMP’s `info stats` prints is read with its units, and has no number of its vCPU', () => {
+  const text = `provider: kvm\r
+    guest_mode (instant, boolean): no\r
+    exits (cumulative): 70\r
+    pf_taken (cumulative): 3\r
+    halt_wait_ns (cumulative, ns): 900\r
+    halt_wait_hist (log2-histogram, ns): [1]=0 [2]=4 [3]=1 \r
+provider: kvm\r
+    pages_4k (instant): 12\r
+`
+  const report = reportOf([{ name: 'hmp.txt', input: text }])
+  expect(report.phases[0]).toMatchObject({
+    counters: { exits: 70, halt_wait_ns: 900 },
+    atEnd: { guest_mode: 0, pages_4k: 12 },
+    histograms: { halt_wait_hist: [0, 4, 1] },
+  })
+  expect(report.schema.find(({ name }) => name === 'halt_wait_ns')).toMatchObject({ unit: 'seconds', exponent: -9 })
+  expect(report.diagnostics.problems).toEqual([])
+})
+
 it('files of one moment are one sample: the VM of one, the vCPU of the other', () => {
   const inputs = [recorded('kvm-stats-fd-vcpu.bin'), recorded('kvm-stats-fd-vm.bin')]
   expect(readStats(inputs).samples).toHaveLength(1)
