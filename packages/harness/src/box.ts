@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -369,12 +370,25 @@ export class Box implements AsyncDisposable {
   /**
    * How often the guest left to the hypervisor, by kind and phase, from KVM's counters that `record: { counters: true }`
    * reads at the marks of the boot. A running box is asked for those of now too; of a box that has ended its record is read.
-   * Under TCG, or where none were recorded, the result says why there are none.
+   * Under TCG, or where none were recorded, the result says why there are none. Rejects with ERR_BOX_STATE where the record is
+   * gone.
    */
   async exits(): Promise<ExitsResult> {
-    const counted = this.options.record?.counters && this.info().accelerator?.proved === 'kvm'
-    if (counted && this.state === 'running') await this.#ask('command', (machine) => machine.countKvm())
-    return readExits(this.record)
+    const { record, state, options } = this
+    const counted = options.record?.counters && this.info().accelerator?.proved === 'kvm'
+    if (counted && state === 'running') {
+      try {
+        await this.#ask('command', (machine) => machine.countKvm())
+      } catch (thrown) {
+        // A QEMU without query-stats: the record has its words.
+        if ((thrown as Partial<BoxError>).code !== 'ERR_BOX_QMP' || readExits(record).found) throw thrown
+      }
+    }
+    if (state !== 'running' && !existsSync(record)) {
+      const remedy = "ask while it runs, or boot it with `record: { counters: true, keep: 'always' }`"
+      throw new BoxError('ERR_BOX_STATE', `the box is ${state} and its record is gone: ${remedy}`)
+    }
+    return readExits(record)
   }
 
   /** Gets texts of systemd's into the record where the guest can be asked, and gives what the record has. */

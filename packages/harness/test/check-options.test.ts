@@ -54,6 +54,12 @@ describe('options that no box can have are refused when it is made, in one sente
       "`record.initcalls` needs a kernel that we boot beside our agent: it excludes `boot: 'firmware'`",
     ],
     ['a signal of another make', { signal: {} }, '`signal` must be an AbortSignal, not a value of type object'],
+    [
+      'counters at no list',
+      { record: { counters: { at: 'login' } } },
+      "`record.counters.at` must be an array, not 'login'",
+    ],
+    ['counters of another make', { record: { counters: 'yes' } }, "`record.counters` must be an object, not 'yes'"],
     ['a relative workdir', { workdir: 'tmp' }, "`workdir` must be an absolute path in the guest, not 'tmp'"],
     [
       'a command line of two lines',
