@@ -81,7 +81,9 @@ function ofFiles(paths: readonly string[]): ExitsResult {
 
 async function fromBoot(flags: ExitsFlags): Promise<number> {
   const counters = flags.at ? { at: flags.at } : true
-  return withLiveBox(flags, { counters }, async (box) => {
+  // TCG has no exits: where KVM cannot be had, that is said before anything boots.
+  const accel = flags.accel === 'auto' ? 'kvm' : flags.accel
+  return withLiveBox({ ...flags, accel }, { counters }, async (box) => {
     await new Promise((resolve) => setTimeout(resolve, flags.idle))
     const { record } = box
     // Its end ends the last phase.

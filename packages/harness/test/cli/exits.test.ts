@@ -85,3 +85,10 @@ describe('boxlab exits --from', () => {
     expect([mixed.code, mixed.stderr]).toEqual([2, 'boxlab: give records, or files, and not both\n'])
   })
 })
+
+test('boxlab exits without KVM refuses before anything boots', async () => {
+  const { code, stdout, stderr } = await runBoxlab(['exits'], { env: { BOXLAB_KVM: '/nowhere/kvm' } })
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(/^boxlab: `accel: 'kvm'` cannot be had here: .*ENOENT/m)
+  expect(stderr).not.toContain('vm-start')
+})

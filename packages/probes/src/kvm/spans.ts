@@ -82,7 +82,10 @@ function betweenMarks(samples: readonly StatsSample[], lines: readonly MarkLine[
   if (name !== undefined && now && now.marks.length === 0 && (now.atNs ?? 0) > (from?.atNs ?? 0)) {
     spans.push({ name, to: { ...now, label: 'now' }, ...(from && { from }) })
   } else if (name !== undefined) {
-    const message = `${name} has no end that was sampled (the box was killed, or still runs): it has no row`
+    const last = inTime.at(-1)
+    // What is known of a boot that never came to its first boundary is all there is.
+    if (spans.length === 0 && last) spans.push({ name, to: last })
+    const message = `${name} has no end that was sampled (the box was killed, or still runs)`
     findings.push({ name: 'open-phase', message })
   }
   return { spans, findings }

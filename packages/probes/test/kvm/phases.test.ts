@@ -112,6 +112,12 @@ describe('the phases of a record', () => {
     expect(report.findings.map(({ name }) => name)).toEqual(['open-phase'])
   })
 
+  it('of a boot that died in its firmware are what was sampled of that', () => {
+    const report = reportOf([countersFile(samples.slice(0, 1))], marksFile({ 'vm-start': 100, ready: 100 }))
+    expect(report.phases.map(({ name, to, kinds }) => [name, to, kinds.total])).toEqual([['firmware', 'vm-start', 10]])
+    expect(report.findings.map(({ name }) => name)).toContain('open-phase')
+  })
+
   it('end now where somebody asked for the counters of now', () => {
     const file = countersFile([...samples.slice(0, 6), { atMs: 1500, vcpus: [onHardware(9050)] }])
     const report = reportOf([file])
