@@ -63,6 +63,26 @@ export type {
 export { type CallOverBoots, initcallsOverBoots, type InitcallsOverBoots } from './kernel/initcalls/over-boots.ts'
 export { type InitcallsRenderOptions, renderInitcalls } from './kernel/initcalls/render.ts'
 export { renderInitcallsComparison, renderInitcallsOverBoots } from './kernel/initcalls/render-boots.ts'
+export type { GraphColumn } from './kernel/graph/columns.ts'
+export type { CpuShare } from './kernel/graph/cpu-share.ts'
+export type { GraphFinding, GraphFindingName } from './kernel/graph/findings.ts'
+export { drawGraph, graphStacks } from './kernel/graph/flame.ts'
+export { graph } from './kernel/graph/graph.ts'
+export type { GraphDiagnostic, GraphDiagnosticName } from './kernel/graph/graph-diagnostics.ts'
+export { graphJson, type GraphJson } from './kernel/graph/graph-json.ts'
+export type {
+  GraphDiagnostics,
+  GraphReport,
+  GraphResult,
+  GraphSpan,
+  GraphSummary,
+  NoGraph,
+  UnopenedSpan,
+} from './kernel/graph/graph-report.ts'
+export { graphPerfetto, type PerfettoEvent } from './kernel/graph/perfetto.ts'
+export { type GraphRenderOptions, renderGraph } from './kernel/graph/render.ts'
+export type { GraphFunction, GraphNode } from './kernel/graph/tree.ts'
+export type { EmptyReason } from './kernel/graph/why-empty.ts'
 export { parsePrintk, type PrintkLine } from './kernel/printk.ts'
 export { type ConsoleProblemKind } from './kernel/problem-wordings.ts'
 export { asDisplayText, plainText } from './kernel/terminal.ts'

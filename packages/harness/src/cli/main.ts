@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { addBoot } from './boot.ts'
 import { addDoctor } from './doctor.ts'
 import { addExits } from './exits.ts'
+import { addGraph } from './graph.ts'
 import { addImage } from './image.ts'
 import { addInitcalls } from './initcalls.ts'
 import { addJobs } from './jobs.ts'
@@ -49,6 +50,7 @@ function commandLine(): Command {
   addInitcalls(program)
   addSshFirst(program)
   addExits(program)
+  addGraph(program)
   addImage(program)
   addMutate(program)
   addPs(program)

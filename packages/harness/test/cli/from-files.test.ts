@@ -57,10 +57,71 @@ still queued:
   })
 })
 
+describe('boxlab graph', () => {
+  const MOVED = `# tracer: function_graph
+#
+# CPU  TASK/PID         DURATION                  FUNCTION CALLS
+# |     |    |           |   |                     |   |   |   |
+ 1)   sleep-7     |               |  hrtimer_nanosleep() {
+ 0)   sleep-7     | * 55363.25 us |  } /* hrtimer_nanosleep */
+`
+
+  test('prints a function that changed its CPU as one', async () => {
+    const { code, stdout } = await runBoxlab(['graph', '--from', file(MOVED)])
+    expect(code).toBe(0)
+    expect(stdout).toContain('  55.363  1 -> 0      0  sleep-7  hrtimer_nanosleep\n')
+  })
+
+  test('prints it as JSON of version 1', async () => {
+    const { code, stdout } = await runBoxlab(['graph', '--json', '--from', file(MOVED)])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      version: 1,
+      spans: [
+        {
+          name: 'hrtimer_nanosleep',
+          task: 'sleep-7',
+          cpuOpen: 1,
+          cpuClose: 0,
+          depth: 0,
+          durationUs: 55_363.25,
+          migrated: true,
+        },
+      ],
+      summary: { frames: 1, migrated: 1, unopened: 0, unclosed: 0, lost: 0 },
+      diagnostics: { unparsed: 0 },
+    })
+  })
+
+  test('writes a drawing and stacks, and says why there is nothing for Perfetto', async () => {
+    const trace = file(MOVED)
+    const [svg, stacks, perfetto] = ['svg', 'stacks', 'json'].map((kind) => `${trace}.${kind}`) as [
+      string,
+      string,
+      string,
+    ]
+    const forms = ['--svg', svg, '--stacks', stacks, '--perfetto', perfetto]
+    const { code, stderr } = await runBoxlab(['graph', '--from', trace, ...forms])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/json is not written: .* trace with funcgraph-abstime\n$/),
+    ])
+    expect(readFileSync(svg, 'utf8')).toMatch(/^<svg /)
+    expect(readFileSync(stacks, 'utf8')).toBe('hrtimer_nanosleep 55363250\n')
+  })
+
+  test('says of an empty trace what may be why', async () => {
+    const { code, stdout, stderr } = await runBoxlab(['graph', '--from', file('# CPU  DURATION   FUNCTION CALLS\n')])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^boxlab: no function: the trace has its header and no function/)
+  })
+})
+
 describe.each([
-  ['jobs', /^boxlab: no jobs: nothing in the input tells of jobs/],
-  ['waits', /^boxlab: no waits of multi-user\.target: there is no whole unit/],
-] as const)('boxlab %s', (command, sentence) => {
+  ['graph', /^boxlab: no function: nothing in the input is of function_graph/, ''],
+  ['jobs', /^boxlab: no jobs: nothing in the input tells of jobs/, ' or --image KIND:PLACE'],
+  ['waits', /^boxlab: no waits of multi-user\.target: there is no whole unit/, ' or --image KIND:PLACE'],
+] as const)('boxlab %s', (command, sentence, orElse) => {
   test('exits with 1 and a sentence where there is no answer', async () => {
     const { code, stdout, stderr } = await runBoxlab([command, '--from', file('root:x:0:0\n')])
     expect([code, stdout]).toEqual([1, ''])
@@ -73,10 +134,10 @@ describe.each([
     expect(stderr).toMatch(/^boxlab: \/nonexistent\.txt cannot be read \(ENOENT\); give [^\n]+\n$/)
   })
 
-  test('exits with 2 without a file or an image to boot', async () => {
+  test('exits with 2 without a file or a box to boot', async () => {
     const { code, stderr } = await runBoxlab([command])
     expect(code).toBe(2)
-    expect(stderr).toBe(`boxlab: give --from FILE… or --image KIND:PLACE; see \`boxlab ${command} --help\`
+    expect(stderr).toBe(`boxlab: give --from FILE…${orElse}; see \`boxlab ${command} --help\`
 `)
   })
 })

@@ -1,0 +1,99 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import {
+  drawGraph,
+  graph,
+  graphJson,
+  graphPerfetto,
+  type GraphReport,
+  type GraphResult,
+  graphStacks,
+  type NamedInput,
+  renderGraph,
+} from '@boxlab/probes'
+import type { Command } from 'commander'
+import { terminalOf } from './terminal.ts'
+import { writeDrawing } from './write-drawing.ts'
+
+interface GraphFlags {
+  readonly from?: readonly string[]
+  readonly svg?: string
+  readonly stacks?: string
+  readonly perfetto?: string
+  readonly json?: boolean
+}
+
+/** Adds `boxlab graph`: the functions of a function_graph trace, also those that changed their CPU. */
+export function addGraph(program: Command): void {
+  program
+    .command('graph')
+    .description('Prints the functions of a function_graph trace: calls with total and self time, and what migrated.')
+    .option(
+      '--from <file...>',
+      'traces: /sys/kernel/tracing/trace, text of trace_pipe, or `trace-cmd report`; beside them per_cpu/cpu*/stats, what `grep .` prints of tracefs and of /sys/kernel/security/lockdown, and a boot’s log; told apart by content',
+    )
+    .option('--svg <file>', 'write the tree of calls as SVG too')
+    .option('--stacks <file>', 'write folded stacks for flame graphs too')
+    .option('--perfetto <file>', 'write the spans for Perfetto too; needs a trace with funcgraph-abstime')
+    .option('--json', 'print the spans as JSON')
+    .addHelpText(
+      'after',
+      `
+Exit code:
+  0  there are functions
+  1  there is none, and the sentence says why; or a file cannot be written
+  2  the files cannot be read, or the flags ask for nothing
+`,
+    )
+    .action((flags: GraphFlags) => {
+      process.exitCode = run(flags)
+    })
+}
+
+function run(flags: GraphFlags): 0 | 1 | 2 {
+  if (!flags.from) return refuse('give --from FILE…; see `boxlab graph --help`')
+  const inputs: NamedInput[] = []
+  for (const name of flags.from) {
+    try {
+      inputs.push({ name, input: readFileSync(name) })
+    } catch (error) {
+      const why = (error as NodeJS.ErrnoException).code ?? String(error)
+      return refuse(`${name} cannot be read (${why}); give a file with a function_graph trace`)
+    }
+  }
+  return print(graph(inputs), flags)
+}
+
+function refuse(problem: string): 2 {
+  process.stderr.write(`boxlab: ${problem}\n`)
+  return 2
+}
+
+function print(result: GraphResult, flags: GraphFlags): 0 | 1 {
+  if (flags.json) process.stdout.write(`${JSON.stringify(graphJson(result), null, 2)}\n`)
+  else if (result.found) process.stdout.write(renderGraph(result, { width: terminalOf(process.stdout).width }))
+  else process.stderr.write(`boxlab: ${renderGraph(result)}`)
+  return result.found ? writeForms(result, flags) : 1
+}
+
+function writeForms(report: GraphReport, { svg, stacks, perfetto }: GraphFlags): 0 | 1 {
+  const drawn = svg === undefined ? 0 : writeDrawing(svg, drawGraph(report))
+  const folded = stacks === undefined ? 0 : write(stacks, graphStacks(report), 'durations')
+  const events = perfetto === undefined ? undefined : graphPerfetto(report)
+  const exported = perfetto === undefined ? 0 : write(perfetto, events && JSON.stringify(events), 'funcgraph-abstime')
+  return drawn === 0 && folded === 0 && exported === 0 ? 0 : 1
+}
+
+/** A form that the trace has nothing for is no file, and an error. */
+function write(path: string, text: string | undefined, needed: string): 0 | 1 {
+  try {
+    if (text === undefined || text === '') {
+      process.stderr.write(`boxlab: ${path} is not written: the trace has nothing for it; trace with ${needed}\n`)
+      return 1
+    }
+    writeFileSync(path, text)
+    return 0
+  } catch (error) {
+    process.stderr.write(`boxlab: ${path} cannot be written: ${(error as Error).message}\n`)
+    return 1
+  }
+}
