@@ -16,6 +16,8 @@ import {
   type InitcallsOptions,
   type InitcallsResult,
   type ExitsResult,
+  graph,
+  type GraphResult,
   jobs,
   type JobsOptions,
   type JobsResult,
@@ -42,6 +44,7 @@ import { type HostBefore, hostBefore } from './failure/host-memory.ts'
 import { type BoxFiles, guestFiles, type TransferOptions } from './guest-files.ts'
 import { userNetworkHost } from './images/docker/neighbour.ts'
 import { readInitcalls, recordedKernelLog, recordKernelLog } from './initcalls/kernel-log.ts'
+import { recordTrace, traceInputs } from './graph/tracefs.ts'
 import { bootInTurn } from './ledger/index.ts'
 import { type BoxMetrics, boxMetrics, networkBytes } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
@@ -389,6 +392,23 @@ export class Box implements AsyncDisposable {
       throw new BoxError('ERR_BOX_STATE', `the box is ${state} and its record is gone: ${remedy}`)
     }
     return readExits(record)
+  }
+
+  /**
+   * The functions of the guest's function_graph trace, such as of a boot with `cmdline: bootTraceCmdline({ filter:
+   * ['acpi_init'] })`. A running guest is asked by its shell, as root, and tracing rests meanwhile; of a box that has ended its
+   * record is read. Where there is no function the result says why. Rejects where nobody asked.
+   */
+  async graph({ timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {}): Promise<GraphResult> {
+    const { record } = this
+    const call = { timeoutMs, limitBytes: recordLimitBytes(this.options) }
+    if (this.state === 'running') {
+      await this.#ask('command', (machine) => recordTrace(machine, record, call, this.#defaults))
+    }
+    const inputs = traceInputs(record)
+    if (inputs.length > 0) return graph(inputs)
+    const remedy = "ask while it runs, with `record: { keep: 'always' }` to read it later"
+    throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has no trace: ${remedy}`)
   }
 
   /** Gets texts of systemd's into the record where the guest can be asked, and gives what the record has. */

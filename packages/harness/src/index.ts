@@ -20,6 +20,9 @@ export type {
   InitcallsResult,
   ExitsReport,
   ExitsResult,
+  GraphReport,
+  GraphResult,
+  GraphSpan,
   Job,
   JobsOptions,
   JobsReport,
@@ -68,6 +71,7 @@ export {
   tarball,
 } from './images/index.ts'
 export { readInitcalls } from './initcalls/kernel-log.ts'
+export { bootTraceCmdline } from './graph/tracefs.ts'
 export { type ExclusiveHost, exclusiveHost, type ExclusiveOptions, type HostLimits, limitHost } from './ledger/index.ts'
 export type { BoxMetrics } from './metrics.ts'
 export type {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import {
   drawGraph,
   graph,
@@ -11,26 +11,39 @@ import {
   renderGraph,
 } from '@boxlab/probes'
 import type { Command } from 'commander'
+import { bootTraceCmdline, traceInputs } from '../graph/tracefs.ts'
+import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts'
+import { withLiveBox } from './live-box.ts'
 import { terminalOf } from './terminal.ts'
 import { writeDrawing } from './write-drawing.ts'
 
-interface GraphFlags {
+interface GraphFlags extends MachineFlags {
   readonly from?: readonly string[]
+  readonly filter?: readonly string[]
+  readonly depth?: number
   readonly svg?: string
   readonly stacks?: string
   readonly perfetto?: string
   readonly json?: boolean
 }
 
-/** Adds `boxlab graph`: the functions of a function_graph trace, also those that changed their CPU. */
+/** Adds `boxlab graph`: the functions of a function_graph trace, or of a boot that is traced for it. */
 export function addGraph(program: Command): void {
-  program
+  const command = program
     .command('graph')
-    .description('Prints the functions of a function_graph trace: calls with total and self time, and what migrated.')
+    .description(
+      'Prints the functions of a function_graph trace, calls with total and self time, and what migrated: of a box that is booted now and traced (--filter), or of files (--from).',
+    )
     .option(
       '--from <file...>',
-      'traces: /sys/kernel/tracing/trace, text of trace_pipe, or `trace-cmd report`; beside them per_cpu/cpu*/stats, what `grep .` prints of tracefs and of /sys/kernel/security/lockdown, and a boot’s log; told apart by content',
+      'a record, or traces: /sys/kernel/tracing/trace, text of trace_pipe, or `trace-cmd report`; beside them per_cpu/cpu*/stats, what `grep .` prints of tracefs and of /sys/kernel/security/lockdown, and a boot’s log; told apart by content',
     )
+    .option(
+      '--filter <functions>',
+      'boot and trace these functions and what they call, such as acpi_init,inet_init',
+      names,
+    )
+    .option('--depth <n>', 'how many levels of the boot are traced (default: 3)', wholeNumber)
     .option('--svg <file>', 'write the tree of calls as SVG too')
     .option('--stacks <file>', 'write folded stacks for flame graphs too')
     .option('--perfetto <file>', 'write the spans for Perfetto too; needs a trace with funcgraph-abstime')
@@ -44,17 +57,35 @@ Exit code:
   2  the files cannot be read, or the flags ask for nothing
 `,
     )
-    .action((flags: GraphFlags) => {
-      process.exitCode = run(flags)
-    })
+  addMachineFlags(command).action(async (flags: GraphFlags) => {
+    process.exitCode = await run(flags)
+  })
 }
 
-function run(flags: GraphFlags): 0 | 1 | 2 {
-  if (!flags.from) return refuse('give --from FILE…; see `boxlab graph --help`')
+async function run(flags: GraphFlags): Promise<number> {
+  if (flags.from) return fromFiles(flags.from, flags)
+  if (!flags.filter) return refuse('give --from FILE… or --filter FUNCTION…; see `boxlab graph --help`')
+  const { filter, depth = 3, cmdline } = flags
+  const traced = [...(cmdline === undefined ? [] : [cmdline]), bootTraceCmdline({ filter, depth })].join(' ')
+  return withLiveBox({ ...flags, cmdline: traced }, {}, async (box) => print(await box.graph(), flags))
+}
+
+function names(text: string): readonly string[] {
+  return text.split(',').filter((name) => name !== '')
+}
+
+function fromFiles(from: readonly string[], flags: GraphFlags): 0 | 1 | 2 {
   const inputs: NamedInput[] = []
-  for (const name of flags.from) {
+  for (const name of from) {
     try {
-      inputs.push({ name, input: readFileSync(name) })
+      if (!statSync(name).isDirectory()) {
+        inputs.push({ name, input: readFileSync(name) })
+        continue
+      }
+      const recorded = traceInputs(name)
+      if (recorded.length === 0)
+        return refuse(`the record ${name} has no trace; call \`box.graph()\` while the box runs`)
+      inputs.push(...recorded)
     } catch (error) {
       const why = (error as NodeJS.ErrnoException).code ?? String(error)
       return refuse(`${name} cannot be read (${why}); give a file with a function_graph trace`)

@@ -110,6 +110,19 @@ describe('boxlab graph', () => {
     expect(readFileSync(stacks, 'utf8')).toBe('hrtimer_nanosleep 55363250\n')
   })
 
+  test('takes a record in which the trace was asked for', async () => {
+    const record = `${file('')}.record`
+    mkdirSync(join(record, 'guest'), { recursive: true })
+    expect(await runBoxlab(['graph', '--from', record])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/has no trace; call `box\.graph\(\)` while the box runs\n$/),
+    })
+    writeFileSync(join(record, 'guest/graph-trace.txt'), MOVED)
+    writeFileSync(join(record, 'guest/graph-facts.txt'), '/sys/kernel/tracing/per_cpu/cpu0/stats:overrun: 0\n')
+    const { code, stdout } = await runBoxlab(['graph', '--from', record])
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/0 events\s+lost/)])
+  })
+
   test('says of an empty trace what may be why', async () => {
     const { code, stdout, stderr } = await runBoxlab(['graph', '--from', file('# CPU  DURATION   FUNCTION CALLS\n')])
     expect([code, stdout]).toEqual([1, ''])
@@ -118,7 +131,7 @@ describe('boxlab graph', () => {
 })
 
 describe.each([
-  ['graph', /^boxlab: no function: nothing in the input is of function_graph/, ''],
+  ['graph', /^boxlab: no function: nothing in the input is of function_graph/, ' or --filter FUNCTION…'],
   ['jobs', /^boxlab: no jobs: nothing in the input tells of jobs/, ' or --image KIND:PLACE'],
   ['waits', /^boxlab: no waits of multi-user\.target: there is no whole unit/, ' or --image KIND:PLACE'],
 ] as const)('boxlab %s', (command, sentence, orElse) => {

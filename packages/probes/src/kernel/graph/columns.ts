@@ -128,10 +128,10 @@ export function durationOf(cell: string): DurationCell | undefined {
   return us === undefined ? undefined : { us: Number(us) }
 }
 
-/** Seconds with six decimals, as us. */
+/** Seconds with six decimals, or nine of `trace-cmd report -t`, as us. */
 export function stampUs(text: string): number | undefined {
-  const [, seconds, micros] = /^(\d{1,10})\.(\d{6})$/.exec(text) ?? []
-  return seconds === undefined ? undefined : Number(seconds) * 1e6 + Number(micros)
+  const [, seconds, micros = ''] = /^(\d{1,10})\.(\d{6,9})$/.exec(text) ?? []
+  return seconds === undefined ? undefined : Number(seconds) * 1e6 + Number(micros) / 10 ** (micros.length - 6)
 }
 
 /** The bar after a task: a command may have one in its name, so that the pid before it decides. */

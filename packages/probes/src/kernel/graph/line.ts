@@ -59,14 +59,15 @@ const INDENT = 2
 export const MAX_DEPTH = 1024
 
 const NOTHING = { kind: 'nothing' } as const
-const DASHES = /^ -{20,60}$/
+const DASHES = /^ ?-{20,60}$/
 const SWITCH = ' => '
 const LOST = /^CPU:(\d{1,5}) \[LOST (?:(\d{1,18}) )?EVENTS\]$/
 const OVERRUNS = /^ ?\(Overruns: (\d{1,10})\)$/
 
 /** Lines of a trace that are the same in every layout; `undefined` for others. */
 export function readFixedLine(line: string): GraphLine | undefined {
-  if (line === '' || line.startsWith(' ---')) return line === '' || DASHES.test(line) ? NOTHING : undefined
+  if (line === '' || line.startsWith(' ---') || line.startsWith('---'))
+    return line === '' || DASHES.test(line) ? NOTHING : undefined
   if (line.startsWith('CPU:')) {
     const [, cpu, events] = LOST.exec(line) ?? []
     if (cpu !== undefined) {
@@ -163,7 +164,7 @@ function readNote(note: string, named: boolean): Pick<FunctionLine, 'name' | 're
 }
 
 const TRACE_CMD =
-  /^ {0,24}(\S[^[]{0,24}-\d{1,10}) +\[(\d{1,5})\] +(?:[.\w#]{4,8} +)?(\d{1,10}\.\d{6}): +funcgraph_(entry|exit): /
+  /^ {0,200}(\S[^[]{0,24}-\d{1,10}) +\[(\d{1,5})\] +(?:[.\w#]{4,8} +)?(\d{1,10}\.\d{6,9}): +funcgraph_(entry|exit): /
 
 /**
  * The third format: `trace-cmd report` of the function_graph plug-in, such as

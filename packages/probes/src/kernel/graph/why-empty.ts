@@ -24,6 +24,10 @@ export interface WhyEmpty {
 const KERNELS =
   'Debian’s 6.12 and Ubuntu’s kernels have it (CONFIG_FUNCTION_GRAPH_TRACER), and `zcat /proc/config.gz` or /boot/config-* tells of others'
 
+// Measured: 6.1.0-57 has acpi_init with one CPU and a header alone with two, 6.12.117 has it with both.
+const OLD_SMP =
+  'Debian’s 6.1 traces no initcall of a boot with more than one CPU, where 6.12 does, and 6.1 itself with one'
+
 /**
  * Why a trace is empty, asked in the order in which the causes hide one another: the level of lockdown, an empty tracefs,
  * EPERM, the tracer, tracing_on, a filter that matched nothing, overrun.
@@ -36,8 +40,7 @@ export function whyEmpty({ traces, otherTracers, facts }: TraceReading): WhyEmpt
     (headed
       ? {
           reason: 'empty',
-          message:
-            'the trace has its header and no function: tracefs could be read and the tracer is set, so tracing_on is 0, or the filter matched nothing that ran (ftrace_graph_filter= on the kernel’s command line matches no __init function of Debian’s 6.1; 6.12 and later do), or the buffer was cleared. Give /sys/kernel/tracing/tracing_on and set_graph_function beside it (`grep . FILE…`)',
+          message: `the trace has its header and no function: tracefs could be read and the tracer is set, so tracing_on is 0, or no function of the filter ran (${OLD_SMP}), or the buffer was cleared. Give /sys/kernel/tracing/tracing_on and set_graph_function beside it (\`grep . FILE…\`)`,
         }
       : otherTracers.length > 0
         ? {
@@ -104,7 +107,7 @@ function whyUntraced(facts: TracefsFacts): WhyEmpty | undefined {
   if (filter.length > 0) {
     return {
       reason: 'filter-matched-nothing',
-      message: `no function of the filter (${filter.join(', ')}) ran while it was traced. Debian’s 6.1 cannot trace built-in __init functions (6.12 and later can); do_one_initcall is inlined for built-ins; for others look into /sys/kernel/tracing/available_filter_functions`,
+      message: `no function of the filter (${filter.join(', ')}) ran while it was traced: ${OLD_SMP}; do_one_initcall is inlined for built-ins; for others look into /sys/kernel/tracing/available_filter_functions`,
     }
   }
   return undefined

@@ -154,7 +154,7 @@ CPU:1 [LOST EVENTS]
 describe('shapes of public threads', () => {
   it('trace-cmd’s report is a third format, with its task and CPU before the event', () => {
     const report = reportOf(`cpus=2
-          fc_vcpu-812   [001]   102.000100: funcgraph_entry:                   |  kvm_vcpu_ioctl() {
+          fc_vcpu-812   [001]   102.000100: funcgraph_entry:                   |  kvm_vcpu_ioctl() {${' '.repeat(190)}
           fc_vcpu-812   [001]   102.000101: funcgraph_entry:        1.040 us   |    mutex_lock();
            <idle>-0     [000] d..1.  102.000102: funcgraph_entry:        0.500 us   |  tick_nohz_idle_enter();
           fc_vcpu-812   [000]   102.000190: funcgraph_exit:       + 88.000 us   |  }
@@ -166,6 +166,18 @@ describe('shapes of public threads', () => {
       expect.objectContaining({ name: 'tick_nohz_idle_enter', task: '<idle>-0' }),
     ])
     expect(report.spans[0]).toMatchObject({ durationUs: 88, selfUs: 86.96 })
+  })
+
+  it('a paste that lost the blanks before its lines is read', () => {
+    const report = reportOf(`0)               |  f() {
+------------------------------------------
+0)    a-1    =>    b-2
+------------------------------------------
+
+0)   1.000 us    |  g();
+`)
+    expect(report.spans).toEqual([expect.objectContaining({ name: 'g', task: 'b-2' })])
+    expect(report).toMatchObject({ unclosed: [{ name: 'f', task: 'a-1' }], diagnostics: { unparsed: 0 } })
   })
 
   it('a trace that starts with closing braces has partial functions and no errors', () => {
