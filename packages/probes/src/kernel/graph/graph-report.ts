@@ -117,6 +117,9 @@ export interface NoGraph {
   readonly reason: EmptyReason
   /** A sentence with the remedy. */
   readonly message: string
+  readonly spans: readonly []
+  /** What there was all the same, such as events that were lost. */
+  readonly summary: GraphSummary
   readonly diagnostics: GraphDiagnostics
 }
 

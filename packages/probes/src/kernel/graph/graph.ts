@@ -19,7 +19,7 @@ export function graph(inputs: readonly NamedInput[]): GraphResult {
   const diagnostics = diagnosticsOf(reading)
   const pairings = reading.traces.map(pairFrames)
   if (pairings.every(({ counts: { opens, leaves, closes } }) => opens + leaves + closes === 0)) {
-    return { found: false, ...whyEmpty(reading), diagnostics }
+    return { found: false, ...whyEmpty(reading), spans: [], summary: summaryOf(pairings, reading, []), diagnostics }
   }
   const many = pairings.length > 1
   const placed = pairings.map(({ frames }) => placeFrames(frames))
@@ -139,7 +139,9 @@ function summaryOf(
     unclosed: sum(({ opens }) => opens) - pairs,
     lost,
     lossTold:
-      sum(({ lossMarks }) => lossMarks) > 0 || facts.overrun !== undefined || overwritten.length === traces.length,
+      sum(({ lossMarks }) => lossMarks) > 0 ||
+      facts.overrun !== undefined ||
+      (traces.length > 0 && overwritten.length === traces.length),
     overUnnamedTask: sum(({ overUnnamedTask }) => overUnnamedTask),
     switches: sum(({ switches }) => switches),
     events: sum(({ comments }) => comments),

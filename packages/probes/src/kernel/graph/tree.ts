@@ -1,4 +1,5 @@
 import { type Frame, type Task, trueTask } from './frames.ts'
+import { MAX_DEPTH } from './line.ts'
 
 /** A frame with its place in the stack of its task. */
 export interface Placed {
@@ -55,7 +56,11 @@ export function placeFrames(frames: readonly Frame[]): Placed[] {
     stacks.set(task, stack)
     const names = active.get(task) ?? new Map<string, number>()
     active.set(task, names)
-    for (let top = stack.at(-1); top !== undefined && !holds(top.placed.frame, frame); top = stack.at(-1)) {
+    for (
+      let top = stack.at(-1);
+      top !== undefined && (!holds(top.placed.frame, frame) || stack.length > MAX_DEPTH);
+      top = stack.at(-1)
+    ) {
       stack.pop()
       done(top, names)
     }

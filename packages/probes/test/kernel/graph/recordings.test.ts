@@ -100,7 +100,12 @@ it('the spin bug: a function that closes on another CPU is one span', () => {
 })
 
 it('a filter that matched nothing leaves a header, which is no answer', () => {
-  expect(graphOf(recording('6.1-boot-acpi_init-depth3-smp2.txt'))).toMatchObject({ found: false, reason: 'empty' })
+  expect(graphOf(recording('6.1-boot-acpi_init-depth3-smp2.txt'))).toMatchObject({
+    found: false,
+    reason: 'empty',
+    spans: [],
+    summary: { traces: 1, frames: 0, lost: 0, lossTold: false },
+  })
 })
 
 describe('times of their own', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { graph, graphStacks, renderGraph } from '../../../src/index.ts'
+import { drawGraph, graph, graphJson, graphStacks, renderGraph } from '../../../src/index.ts'
 import { HEADER, switchBlock } from './traces.ts'
 
 const times = (size: number, line: (at: number) => string): string =>
@@ -19,6 +19,10 @@ const inputs: readonly (readonly [string, (size: number) => string])[] = [
     (size) => HEADER + times(size, (at) => open(0, `f${at}`)) + times(size, (at) => close(0, `f${at}`)),
   ],
   [
+    'closes at one depth, the last first,',
+    (size) => HEADER + times(size, (at) => open(0, `f${at}`)) + times(size, (at) => close(0, `f${size - at - 1}`)),
+  ],
+  [
     'CPUs without a name, each in the same function',
     (size) =>
       HEADER +
@@ -36,7 +40,8 @@ const inputs: readonly (readonly [string, (size: number) => string])[] = [
   ],
   [
     'switches',
-    (size) => HEADER + times(size, (at) => switchBlock(at % 3, `a-${at + 1}`, `b-${at + 2}`) + open(at % 3, 'f')),
+    (size) =>
+      HEADER + times(size, (at) => switchBlock(at % 3, `a-${(at % 50) + 1}`, `b-${(at % 50) + 2}`) + open(at % 3, 'f')),
   ],
   [
     'lines that are almost of a trace',
@@ -48,7 +53,7 @@ const inputs: readonly (readonly [string, (size: number) => string])[] = [
 ]
 
 function fastestMs(work: () => unknown): number {
-  const runs = Array.from({ length: 5 }, () => {
+  const runs = Array.from({ length: 4 }, () => {
     const from = performance.now()
     work()
     return performance.now() - from
@@ -62,7 +67,9 @@ it.each(inputs)('%s take time linear in their number', (_name, make) => {
     return fastestMs(() => {
       const result = graph([{ name: 'x', input }])
       renderGraph(result)
+      JSON.stringify(graphJson(result))
       if (result.found) graphStacks(result)
+      if (result.found) drawGraph(result)
     })
   })
   // Quadratic work would be 16 times as much; a floor keeps the noise of short runs out.
