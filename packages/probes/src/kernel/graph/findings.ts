@@ -1,7 +1,7 @@
 import type { TracefsFacts } from './facts.ts'
 import type { PairingCounts, Pairing } from './pair.ts'
 import type { GraphSpan, GraphSummary } from './graph-report.ts'
-import { trueTask } from './frames.ts'
+import { trueTask, type UnopenedFrame } from './frames.ts'
 
 /** Something that one must know to read the numbers. */
 export interface GraphFinding {
@@ -108,7 +108,7 @@ export function graphFindings(
       name: 'stack-overrun',
       message: `calls were deeper than the tracer’s stack, up to ${most} times in one task: functions are missing`,
     },
-    ...measuresItself(spans, facts.initcalls),
+    ...measuresItself([...spans, ...pairings.flatMap(({ unopened }) => unopened.map(timeOf))], facts.initcalls),
   ]
   return found.filter((finding) => finding !== false)
 }
@@ -120,8 +120,15 @@ function namelessTasks(tasks: readonly { readonly label?: string }[]): number {
 const SLOWER = 1.2
 const SLOWER_US = 1000
 
+/** Also of a function whose call is not in the trace the whole duration is. */
+function timeOf({ name = '', us }: UnopenedFrame): Timed {
+  return { name, ...(us === undefined ? {} : { durationUs: us }) }
+}
+
+type Timed = Pick<GraphSpan, 'name' | 'durationUs'>
+
 /** A function that took longer here than in a boot without the tracer. */
-function measuresItself(spans: readonly GraphSpan[], initcalls: TracefsFacts['initcalls']): GraphFinding[] {
+function measuresItself(spans: readonly Timed[], initcalls: TracefsFacts['initcalls']): GraphFinding[] {
   if (initcalls === undefined) return []
   const slower = spans.flatMap(({ name, durationUs }) => {
     const us = initcalls.get(name)

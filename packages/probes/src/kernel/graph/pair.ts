@@ -72,7 +72,7 @@ export function pairFrames(trace: Trace): Pairing {
   const tellsTasks = runs.told
   const namesAll = trace.columns.includes('task')
   let rising = false
-  const lastClose = new Map<number, number>()
+  const lastClose = new Map<Task, number>()
 
   lines.forEach(({ line, number }, at) => {
     switch (line.kind) {
@@ -105,8 +105,6 @@ export function pairFrames(trace: Trace): Pairing {
     if (line.kind === 'close') {
       counts.closes += 1
       if (line.name !== undefined) counts.namedCloses += 1
-      rising ||= line.depth >= (lastClose.get(line.cpu ?? -1) ?? Infinity)
-      lastClose.set(line.cpu ?? -1, line.depth)
     } else counts[line.kind === 'leaf' ? 'leaves' : 'opens'] += 1
     const printed = line.name ?? names?.[line.depth]
     if (names) names[line.depth] = line.kind === 'open' ? line.name : undefined
@@ -117,8 +115,11 @@ export function pairFrames(trace: Trace): Pairing {
       return
     }
     const task = trueTask(runs.of(line))
-    if (line.kind === 'close') close(line, printed, task, at, number)
-    else open(line, task, at)
+    if (line.kind === 'close') {
+      rising ||= line.depth >= (lastClose.get(task) ?? Infinity)
+      lastClose.set(task, line.depth)
+      close(line, printed, task, at, number)
+    } else open(line, task, at)
     const now = trueTask(task)
     now.lastAt[line.depth] = at
   }

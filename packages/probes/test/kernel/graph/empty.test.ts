@@ -88,6 +88,11 @@ describe('what stands beside a trace', () => {
     ])
     const names = slow.found ? slow.findings.map(({ name }) => name) : []
     expect(names).toContain('measures-itself')
+    const cut = graph([
+      { name: 'trace', input: `${HEADER} 0) # 9000.000 us |  } /* acpi_init */\n` },
+      { name: 'dmesg', input: log },
+    ])
+    expect(cut.found && cut.findings.map(({ name }) => name)).toContain('measures-itself')
     const same = graph([
       { name: 'trace', input: one },
       { name: 'dmesg', input: log.replace('4000', '8900') },

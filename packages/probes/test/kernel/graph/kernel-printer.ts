@@ -21,6 +21,8 @@ interface Event extends Step {
   readonly name: string
   readonly depth: number
   readonly us: number
+  /** Of a return, the place of its call among the events. */
+  readonly callAt?: number
 }
 
 /** What the kernel records of the steps, and the spans that it is told by them. */
@@ -28,7 +30,7 @@ export function record(steps: readonly Step[]): {
   readonly events: readonly Event[]
   readonly spans: readonly TrueSpan[]
 } {
-  const stacks = new Map<number, { readonly name: string; readonly cpu: number }[]>()
+  const stacks = new Map<number, { readonly name: string; readonly cpu: number; readonly at: number }[]>()
   const events: Event[] = []
   const spans: TrueSpan[] = []
   for (const step of steps) {
@@ -37,13 +39,13 @@ export function record(steps: readonly Step[]): {
     stacks.set(pid, stack)
     if (call !== undefined) {
       events.push({ ...step, kind: 'call', name: call, depth: stack.length, us: 0 })
-      stack.push({ name: call, cpu })
+      stack.push({ name: call, cpu, at: events.length - 1 })
       continue
     }
     const frame = stack.pop()
     if (frame === undefined) continue
     const us = events.length + 1
-    events.push({ ...step, kind: 'return', name: frame.name, depth: stack.length, us })
+    events.push({ ...step, kind: 'return', name: frame.name, depth: stack.length, us, callAt: frame.at })
     spans.push({ name: frame.name, pid, depth: stack.length, cpuOpen: frame.cpu, cpuClose: cpu, us })
   }
   return { events, spans }
@@ -52,6 +54,21 @@ export function record(steps: readonly Step[]): {
 /** A task as function_graph prints it. */
 export function taskName(pid: number): string {
   return pid <= 0 ? '<idle>-0' : `task-${pid}`
+}
+
+/**
+ * False where the kernel itself prints what did not happen: a call on a CPU and a later call's return there, of one task and
+ * one function with nothing between them on that CPU, come out as one leaf (get_return_for_leaf). No reader can undo that.
+ */
+export function isPrintedTrue(events: readonly Event[]): boolean {
+  const last = new Map<number, number>()
+  return events.every(({ cpu, pid, kind, name, callAt }, at) => {
+    const beforeAt = last.get(cpu)
+    last.set(cpu, at)
+    const before = beforeAt === undefined ? undefined : events[beforeAt]
+    const leaf = kind === 'return' && before?.kind === 'call' && before.pid === pid && before.name === name
+    return !leaf || beforeAt === callAt
+  })
 }
 
 /**
@@ -92,7 +109,7 @@ export function print(events: readonly Event[], { proc = false }: { readonly pro
     }
     const nextAt = next[at]
     const after = nextAt === undefined ? undefined : events[nextAt]
-    if (nextAt !== undefined && after?.kind === 'return' && after.pid === pid && after.depth === depth) {
+    if (nextAt !== undefined && after?.kind === 'return' && after.pid === pid && after.name === name) {
       printed.add(nextAt)
       entered.delete(place)
       text.push(`${prologue}${time(after.us)}|  ${indent}${name}();\n`)

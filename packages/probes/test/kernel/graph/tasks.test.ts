@@ -74,6 +74,11 @@ describe('whose line it is', () => {
     ])
   })
 
+  it('that holds for a close without a name too, since what it leaves out is what opened there last', () => {
+    const text = open(1, 0, 'nap') + open(0, 0, 'nap') + switchBlock(0, 'b-2', 'a-1') + close(0, 0, '50.000')
+    expect(spans(text)).toEqual([['nap', 'a-1', '1 0', 50]])
+  })
+
   it('a known task that goes on where nothing says who runs is found there', () => {
     const text =
       switchBlock(0, 'b-2', 'a-1') +
@@ -142,6 +147,15 @@ it('with tracing_thresh each named return is a whole frame, and which CPU it beg
   )
   expect(report).toMatchObject({ threshold: true, unopened: [], summary: { frames: 3, unopened: 3, migrated: 0 } })
   expect(report.spans[0]).toEqual({ name: 'c', cpuClose: 0, depth: 2, durationUs: 110 })
+})
+
+it('two tasks that return on one CPU at the beginning of a trace are no sign of tracing_thresh', () => {
+  const text =
+    close(0, 2, '110.000', 'c') +
+    close(0, 1, '120.000', 'b') +
+    switchBlock(0, 'a-1', 'b-2') +
+    close(0, 2, '300.000', 'c')
+  expect(reportOf(HEADER + text)).toMatchObject({ threshold: false, spans: [], summary: { frames: 0, unopened: 3 } })
 })
 
 it('who ran how long is known of sched_switch events with times', () => {
