@@ -87,6 +87,7 @@ export { parsePrintk, type PrintkLine } from './kernel/printk.ts'
 export { type ConsoleProblemKind } from './kernel/problem-wordings.ts'
 export { asDisplayText, plainText } from './kernel/terminal.ts'
 
+export { type Ablation, ablation, type AblationRow, renderAblation } from './kvm/ablation.ts'
 export type { AbsentCounter } from './kvm/absent.ts'
 export type { ExitsDiagnostic, ExitsDiagnosticName } from './kvm/diagnostics.ts'
 export {

@@ -8,12 +8,16 @@ import {
   type ExitsReport,
   type ExitsResult,
   type NamedInput,
+  renderAblation,
   renderExits,
 } from '@boxlab/probes'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { type AblationName, ABLATIONS, bootAblation } from '../lanes/ablation.ts'
 import { readExits } from '../reports/record-exits.ts'
-import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts'
+import { addMachineFlags, boxOptionsOf, type MachineFlags, wholeNumber } from './boot-flags.ts'
+import { interrupts } from './boot-interrupt.ts'
 import { withLiveBox } from './live-box.ts'
+import { reported } from './reported.ts'
 import { terminalOf } from './terminal.ts'
 
 interface ExitsFlags extends MachineFlags {
@@ -21,6 +25,9 @@ interface ExitsFlags extends MachineFlags {
   readonly at?: readonly string[]
   readonly idle: number
   readonly vcpus?: boolean
+  readonly ablate?: readonly AblationName[]
+  readonly boots: number
+  readonly seed: number
   readonly json?: boolean
 }
 
@@ -38,9 +45,18 @@ export function addExits(program: Command): void {
     .option('--at <text...>', 'a text on the console from which on a phase of its own is counted')
     .option('--idle <ms>', 'how long the box is left alone once it is ready, in milliseconds', wholeNumber, 500)
     .option('--vcpus', 'a row for each vCPU too')
+    .addOption(
+      new Option('--ablate <row...>', 'boot with this taken away too, in turn, and print the differences').choices(
+        Object.keys(ABLATIONS),
+      ),
+    )
+    .option('--boots <n>', 'boots of each row of --ablate', wholeNumber, 5)
+    .option('--seed <n>', 'decides the order of the boots of --ablate', wholeNumber, 1)
     .option('--json', 'print the exits as JSON')
   addMachineFlags(command).action(async (flags: ExitsFlags) => {
-    process.exitCode = flags.from ? fromFiles(flags.from, flags) : await fromBoot(flags)
+    if (flags.from) process.exitCode = fromFiles(flags.from, flags)
+    else if (flags.ablate) await reported(() => ablate(flags, flags.ablate ?? []))
+    else process.exitCode = await fromBoot(flags)
   })
 }
 
@@ -90,6 +106,31 @@ async function fromBoot(flags: ExitsFlags): Promise<number> {
     await box.stop()
     return print(readExits(record), flags)
   })
+}
+
+async function ablate(flags: ExitsFlags, rows: readonly AblationName[]): Promise<0> {
+  const interrupt = interrupts()
+  try {
+    const { boots, seed, at } = flags
+    const { signal } = interrupt
+    const options = boxOptionsOf({ ...flags, accel: flags.accel === 'auto' ? 'kvm' : flags.accel }, signal)
+    const counters = at ? { at } : true
+    const found = await bootAblation(
+      { ...options, record: { counters } },
+      {
+        rows,
+        boots: Math.max(1, boots),
+        seed,
+        signal,
+        booted: ({ done, of, row }) =>
+          process.stderr.write(`boot ${done} of ${of}: ${row === 'all' ? 'all' : `without ${row}`}\n`),
+      },
+    )
+    process.stdout.write(flags.json ? `${JSON.stringify(found, null, 2)}\n` : renderAblation(found))
+    return 0
+  } finally {
+    interrupt.end()
+  }
 }
 
 function print(result: ExitsResult, { json = false, vcpus = false }: ExitsFlags): 0 | 1 {

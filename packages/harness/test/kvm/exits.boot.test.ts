@@ -2,7 +2,7 @@ import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { ExitsPhase, ExitsReport } from '@boxlab/probes'
+import type { Ablation, ExitsPhase, ExitsReport } from '@boxlab/probes'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { bootBox, type BoxOptions, readExits, Wait } from '../../src/index.ts'
 import { exitsMatchers } from '../../src/vitest/index.ts'
@@ -143,6 +143,17 @@ describe.skipIf(!kvmOpens())('the exits of a boot sector under KVM', () => {
     expect(stdout).toMatch(/ user:console:count +\d+ +\S+ +40 /)
     const json = await runBoxlab(['exits', '--from', dir, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({ version: 1, accel: 'kvm' })
+  })
+
+  test('do not change by what a part of the boot does not use: an ablation boots both in turn', async () => {
+    const machine = ['--firmware-disk', disk(40), '--accel', 'kvm', '--machine', 'pc', '--memory', '64']
+    const flags = [...machine, '--wait-console', 'done', '--at', 'count', '--ablate', 'rng', '--boots', '1']
+    const { code, stdout, stderr } = await runBoxlab(['exits', ...flags, '--json'])
+    expect([code, stderr.match(/^boot \d of 2: /gm)?.length]).toEqual([0, 2])
+    const { base, rows } = JSON.parse(stdout) as Ablation
+    expect(base.phases.find(({ name }) => name === counting)?.kinds.mmio).toBe(40)
+    expect(rows).toMatchObject([{ name: 'rng', boots: 1 }])
+    expect(rows[0]?.phases.find(({ name }) => name === counting)?.differences).toMatchObject({ mmio: 0 })
   })
 })
 
