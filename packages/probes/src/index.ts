@@ -162,6 +162,45 @@ export {
   USER_MARK_PREFIX,
 } from './timeline/vocabulary.ts'
 
+export type { AbsentFunctions, ConfigDevice, ConfigSpace, ReadsWrites } from './qemu/mmio/config-space.ts'
+export { mmio, mmioFrom, type MmioOptions } from './qemu/mmio/mmio.ts'
+export { mmioJson, type MmioJson } from './qemu/mmio/mmio-json.ts'
+export { BOOT_CUTS, type PhaseCut } from './qemu/mmio/phases.ts'
+export type { Polled } from './qemu/mmio/polled.ts'
+export { type MmioRenderOptions, renderMmio } from './qemu/mmio/render.ts'
+export type {
+  AddressRow,
+  Hidden,
+  MmioDiagnostics,
+  MmioFinding,
+  MmioReport,
+  MmioResult,
+  NoMmio,
+  PhaseRow,
+  QueueNotifies,
+  RegionKind,
+  RegionRow,
+  RunExits,
+  TraceFormat,
+  VfioRow,
+  VirtioMmioRow,
+} from './qemu/mmio/report.ts'
+export { type MemoryMap, type Owner, readMemoryMap } from './qemu/mtree/owners.ts'
+export type { FlatRange } from './qemu/mtree/flat-view.ts'
+export type { PciDevice } from './qemu/mtree/pci-devices.ts'
+export { type ConfigEvent, readConfigEvent } from './qemu/trace/config-event.ts'
+export { ACCESS_EVENTS, OTHER_EVENTS, type OtherEventName } from './qemu/trace/events.ts'
+export { exitName, readRunExit } from './qemu/trace/kvm-events.ts'
+export type { RegionAccess } from './qemu/trace/region-access.ts'
+export {
+  type TokenizeOptions,
+  tokenizeTrace,
+  type TraceFacts,
+  type TraceSink,
+  type TraceTokenizer,
+} from './qemu/trace/tokenize.ts'
+export type { TraceDiagnostic, TraceDiagnosticName } from './qemu/trace/trace-diagnostics.ts'
+
 export { drawSshFirst } from './ssh/draw.ts'
 export type { SshEvidence } from './ssh/evidence.ts'
 export type { SshRefusalCause } from './ssh/refusal-words.ts'
