@@ -8,6 +8,7 @@ import { addImage } from './image.ts'
 import { addInitcalls } from './initcalls.ts'
 import { addJobs } from './jobs.ts'
 import { addMutate } from './mutate.ts'
+import { addMmio } from './mmio.ts'
 import { addPs } from './ps.ts'
 import { addShow } from './show.ts'
 import { addSshFirst } from './ssh-first.ts'
@@ -51,6 +52,7 @@ function commandLine(): Command {
   addSshFirst(program)
   addExits(program)
   addGraph(program)
+  addMmio(program)
   addImage(program)
   addMutate(program)
   addPs(program)

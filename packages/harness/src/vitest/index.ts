@@ -5,6 +5,7 @@ export { type InitcallsMatchers, initcallsMatchers, type ToHaveInitcallOptions }
 export { type GraphMatchers, graphMatchers, type ToHaveSpanOptions } from './graph-matchers.ts'
 export { type JobNames, type JobsMatchers, jobsMatchers } from './jobs-matchers.ts'
 export { type BoxMatchers, boxMatchers } from './matchers.ts'
+export { type Count, type MmioMatchers, mmioMatchers, type ToHaveMmioOptions } from './mmio-matchers.ts'
 export type { RecordArtifact } from './record-artifact.ts'
 export { type SshMatchers, sshMatchers, type ToLogInOptions } from './ssh-matchers.ts'
 export { type OfTarget, type PathParts, type WaitsMatchers, waitsMatchers } from './waits-matchers.ts'

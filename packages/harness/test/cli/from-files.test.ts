@@ -293,3 +293,64 @@ describe('a record', () => {
     expect(stderr).toBe(`boxlab: the record ${folder} has nothing of systemd; boot with \`record: { jobs: true }\`\n`)
   })
 })
+
+describe('boxlab mmio', () => {
+  const line = (direction: string, region: string, address: string): string =>
+    `memory_region_ops_${direction} cpu 0 mr 0x1 addr ${address} value 0x0 size 1 name '${region}'\n`
+  const TRACE = `${line('read', 'rtc', '0x71')}${line('write', 'rtc-index', '0x70')}pci_cfg_read rng 00:03.0 @0x0 -> 0x1af4\n`
+  const MAP =
+    'FlatView #0\n AS "I/O", root: io\n  0000000000000071-0000000000000071 (prio 0, i/o): rtc owner:{dev id=clock0}\n'
+
+  test('prints the accesses of a trace, as a table and as JSON of version 1', async () => {
+    const trace = file(TRACE)
+    const { code, stdout } = await runBoxlab(['mmio', '--from', trace])
+    expect([code, stdout.split('\n')[0]]).toEqual([0, 'QEMU log without stamps · 3 lines · 2 accesses · n=1'])
+    const json = await runBoxlab(['mmio', '--from', trace, '--mtree', file(MAP), '--json'])
+    expect(json.code).toBe(0)
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      version: 1,
+      format: 'log',
+      lines: 3,
+      events: { pci_cfg_read: 1 },
+      pci: { byDevice: [{ bdf: '00:03.0', device: 'rng', reads: 1, writes: 0 }] },
+      regions: [
+        { name: 'rtc', device: 'clock0', kind: 'pio', reads: 1, writes: 0, bytes: 1 },
+        { name: 'rtc-index', kind: 'pio', reads: 0, writes: 1, polled: 'reads' },
+      ],
+      diagnostics: { unparsed: 0 },
+    })
+  })
+
+  test('reads several traces one after another, and the trace of a record', async () => {
+    const two = await runBoxlab(['mmio', '--from', file(TRACE.trimEnd()), file(TRACE), '--json'])
+    expect(JSON.parse(two.stdout)).toMatchObject({ lines: 6, accesses: 4, diagnostics: { unparsed: 0 } })
+    const folder = mkdtempSync(join(tmpdir(), 'boxlab-record-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const none = await runBoxlab(['mmio', '--from', folder])
+    expect([none.code, none.stderr]).toEqual([2, `boxlab: the record ${folder} has no trace (trace/qemu.log)\n`])
+    mkdirSync(join(folder, 'trace'))
+    writeFileSync(join(folder, 'trace/qemu.log'), TRACE)
+    writeFileSync(join(folder, 'trace/mtree.txt'), MAP)
+    const record = await runBoxlab(['mmio', '--from', folder, '--json'])
+    expect(JSON.parse(record.stdout)).toMatchObject({
+      regions: [{ name: 'rtc', device: 'clock0' }, { name: 'rtc-index' }],
+    })
+  })
+
+  test('exits with 1 and a sentence where there is no answer', async () => {
+    const { code, stdout, stderr } = await runBoxlab(['mmio', '--from', file('')])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^boxlab: no accesses: the trace is empty: no event was enabled/)
+  })
+
+  test('exits with 2 for a file that is not there, one that is no memory map, and no file at all', async () => {
+    const trace = file(TRACE)
+    const missing = await runBoxlab(['mmio', '--from', '/nonexistent.log'])
+    const wrong = await runBoxlab(['mmio', '--from', trace, '--mtree', trace])
+    const nothing = await runBoxlab(['mmio'])
+    expect([missing.code, wrong.code, nothing.code]).toEqual([2, 2, 2])
+    expect(missing.stderr).toMatch(/^boxlab: \/nonexistent\.log cannot be read \(ENOENT\); give a trace/)
+    expect(wrong.stderr).toContain('holds no memory map; give the output of `info mtree -f -o`')
+    expect(nothing.stderr).toBe('boxlab: give --from FILE…; see `boxlab mmio --help`\n')
+  })
+})

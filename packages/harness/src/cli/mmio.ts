@@ -1,0 +1,91 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { mmioJson, type MmioResult, readMemoryMap, renderMmio } from '@boxlab/probes'
+import type { Command } from 'commander'
+import { readMmio, traceFiles } from '../reports/record-mmio.ts'
+import { terminalOf } from './terminal.ts'
+
+interface MmioFlags {
+  readonly from?: readonly string[]
+  readonly mtree?: readonly string[]
+  readonly json?: boolean
+}
+
+/** Adds `boxlab mmio`: whose the accesses of a boot are, from QEMU's trace of it. */
+export function addMmio(program: Command): void {
+  program
+    .command('mmio')
+    .description(
+      'Prints whose the accesses of a boot are, by device, region, address and phase, from QEMU’s trace of it.',
+    )
+    .option(
+      '--from <file...>',
+      'a record with a trace, or a trace of QEMU’s log backend: memory_region_ops_*, pci_cfg_*, kvm_run_exit, …',
+    )
+    .option(
+      '--mtree <file...>',
+      'the memory map of the same boot: `info mtree -f -o` as HMP prints it, QMP’s answer to query-pci, or a JSON object with both',
+    )
+    .option('--json', 'print the accesses as JSON')
+    .addHelpText(
+      'after',
+      `
+Exit code:
+  0  there is an answer
+  1  there is none, and the sentence says why: an empty trace, no events, none of accesses
+  2  the files cannot be read, or the flags ask for nothing
+`,
+    )
+    .action(async (flags: MmioFlags) => {
+      process.exitCode = await run(flags)
+    })
+}
+
+async function run({ from = [], mtree = [], json = false }: MmioFlags): Promise<0 | 1 | 2> {
+  if (from.length === 0) return refuse('give --from FILE…; see `boxlab mmio --help`')
+  const map: string[] = []
+  for (const path of mtree) {
+    try {
+      const text = readFileSync(path, 'utf8')
+      if (readMemoryMap([text]) === undefined)
+        return refuse(`${path} holds no memory map; give the output of \`info mtree -f -o\` or of query-pci`)
+      map.push(text)
+    } catch (error) {
+      return refuse(`${path} cannot be read (${codeOf(error)}); give the output of \`info mtree -f -o\``)
+    }
+  }
+  for (const path of from) {
+    const problem = whyNotRead(path)
+    if (problem !== undefined) return refuse(problem)
+  }
+  try {
+    return print(await readMmio(from, { map }), json)
+  } catch (error) {
+    return refuse(`${from.join(', ')} cannot be read (${codeOf(error)}); give a trace of QEMU’s log backend`)
+  }
+}
+
+function whyNotRead(path: string): string | undefined {
+  try {
+    if (!statSync(path).isDirectory() || existsSync(join(path, traceFiles.trace))) return undefined
+    return `the record ${path} has no trace (${traceFiles.trace})`
+  } catch (error) {
+    return `${path} cannot be read (${codeOf(error)}); give a trace of QEMU’s log backend`
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}
+
+function print(result: MmioResult, json: boolean): 0 | 1 {
+  if (json) process.stdout.write(`${JSON.stringify(mmioJson(result), null, 2)}\n`)
+  else if (result.found) process.stdout.write(renderMmio(result, { width: terminalOf(process.stdout).width }))
+  else process.stderr.write(`boxlab: ${renderMmio(result)}`)
+  return result.found ? 0 : 1
+}
+
+function refuse(problem: string): 2 {
+  process.stderr.write(`boxlab: ${problem}\n`)
+  return 2
+}
