@@ -219,6 +219,14 @@ describe('the console inside the trace', () => {
     ])
   })
 
+  it('is cut at words that end with a line feed too', () => {
+    const { phases } = reportOf(printed('go\r\nxy'), { cuts: [{ name: 'reads', after: 'go\r\n' }] })
+    expect(phases.map(({ name, accesses }) => [name, accesses])).toEqual([
+      ['firmware', 3],
+      ['reads', 3],
+    ])
+  })
+
   it('of another machine is none: port numbers mean nothing without a PC', () => {
     const report = reportOf(access('write', 'a9gtimer per cpu', 0x8))
     expect(region(report, 'a9gtimer per cpu').kind).toBe('unknown')

@@ -65,8 +65,8 @@ export function followPhases(cuts: readonly PhaseCut[]): PhaseFollower {
   }
 
   /** A phase may be missing, as `initcalls` of a kernel without SMP; one that has passed does not come again. */
-  function lineReaches(): number {
-    const line = String.fromCharCode(...text.subarray(0, length))
+  function lineReaches(end: number): number {
+    const line = String.fromCharCode(...text.subarray(0, end))
     return wanted.findIndex(({ pattern }, at) => at >= next && pattern?.test(line) === true)
   }
 
@@ -83,17 +83,18 @@ export function followPhases(cuts: readonly PhaseCut[]): PhaseFollower {
     get byTime() {
       return wanted.some(({ atUs }, at) => at >= next && atUs !== undefined)
     },
-    byte(value, line, us) {
+    byte(value, traceLine, us) {
       let at = -1
       if (next < wanted.length) {
-        if (value !== LINE_FEED && length < LONGEST_LINE) text[length++] = value
+        const end = length
+        if (length < LONGEST_LINE) text[length++] = value
         at = wordsReach(value)
         if (value === LINE_FEED) {
-          if (at === -1) at = lineReaches()
+          if (at === -1) at = lineReaches(end)
           length = 0
         }
       }
-      if (at !== -1) begin(at, line, us())
+      if (at !== -1) begin(at, traceLine, us())
       phases[phases.length - 1]!.consoleBytes += 1
       return at !== -1
     },
