@@ -21,6 +21,7 @@ import {
   jobs,
   type JobsOptions,
   type JobsResult,
+  type MmioResult,
   type NamedInput,
   type SshFirst,
   waits,
@@ -51,6 +52,7 @@ import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
 import { reachReady } from './reach-ready.ts'
 import { readExits } from './reports/record-exits.ts'
+import { readMmio, traceFiles } from './reports/record-mmio.ts'
 import { readSshFirst } from './reports/record-ssh-first.ts'
 import { recordLogins } from './ssh/ssh-first.ts'
 import { type SshFirstOptions, sshFirstOrder } from './ssh/options.ts'
@@ -409,6 +411,17 @@ export class Box implements AsyncDisposable {
     if (inputs.length > 0) return graph(inputs)
     const remedy = "ask while it runs, with `record: { keep: 'always' }` to read it later"
     throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has no trace: ${remedy}`)
+  }
+
+  /**
+   * Whose the guest's accesses to devices are, from the trace that `record: { trace: true }` makes: so far, of a box that runs.
+   * Rejects with ERR_BOX_STATE where the record has none.
+   */
+  async mmio(): Promise<MmioResult> {
+    const { record, state } = this
+    if (existsSync(join(record, traceFiles.trace))) return readMmio([record])
+    const remedy = "boot it with `record: { trace: true, keep: 'always' }`, and a QEMU with the log backend"
+    throw new BoxError('ERR_BOX_STATE', `the box is ${state} and its record has no trace: ${remedy}`)
   }
 
   /** Gets texts of systemd's into the record where the guest can be asked, and gives what the record has. */

@@ -178,6 +178,7 @@ const signal: Check = (value, name) => {
 
 const bound = whole(1, 24 * 3600 * 1000, ' milliseconds')
 
+const traceOptions = fields({ events: list(text) }, ['events'])
 const counterOptions = fields({ at: list(text) }, ['at'])
 
 const box = fields({
@@ -225,6 +226,7 @@ const box = fields({
     waits: truth,
     jobs: truth,
     initcalls: truth,
+    trace: (value, name, options) => (typeof value === 'boolean' ? undefined : traceOptions(value, name, options)),
     counters: (value, name, options) => (typeof value === 'boolean' ? undefined : counterOptions(value, name, options)),
   }),
   waitFor,

@@ -145,6 +145,19 @@ export interface RecordOptions {
    * says so. Default false.
    */
   readonly counters?: boolean | CounterOptions
+  /**
+   * QEMU's trace of the guest's accesses to devices, with the machine's memory map, for `box.mmio()` and `boxlab mmio`. `true`:
+   * the events that those read. Each access is a line of some 100 bytes, which QEMU writes itself: `maxMib` does not bound it.
+   * Needs a QEMU with the log backend, as distributions build it. Such a boot is slower and measures nothing else. Default
+   * false.
+   */
+  readonly trace?: boolean | TraceOptions
+}
+
+/** What of QEMU's work is traced. */
+export interface TraceOptions {
+  /** Events of this QEMU (`-trace help`). */
+  readonly events: readonly string[]
 }
 
 /** Where the counters are read beside the marks that every boot has. */

@@ -7,7 +7,7 @@ import { slowProgress } from './images/progress-text.ts'
 import type { RootImage } from './images/root-image.ts'
 import { bareInitramfs, checkKernelImage, debianKernel, ImageError, kernelFile } from './images/index.ts'
 import { initcallsCmdline } from './initcalls/kernel-log.ts'
-import type { BoxOptions, DiskOptions } from './options.ts'
+import type { BoxOptions, DiskOptions, TraceOptions } from './options.ts'
 import { chooseAccelerator } from './preflight/accelerator.ts'
 import { hostPreflight, kvmDevice } from './preflight/kvm.ts'
 import { imageRoot } from './stage0/image-root.ts'
@@ -111,6 +111,7 @@ export async function planBoot(
     ...(ready !== undefined && { ready }),
     consoleMarks: consoleMarks(options, watched),
     ...(options.record?.counters && { counters: true as const }),
+    ...(options.record?.trace && { trace: tracedEvents(options.record.trace) }),
     limits: { bootMs: options.timeouts?.bootMs ?? 60_000, stopMs: options.timeouts?.stopMs ?? 10_000 },
     digests: source.digests,
   }
@@ -122,6 +123,26 @@ export async function planBoot(
     ...(watched !== undefined && { watched }),
     ...(source.root && { root: source.root }),
   }
+}
+
+/** What `box.mmio()` reads; one that a version of QEMU does not have is a warning of its own. */
+const ACCESS_EVENTS = [
+  'memory_region_ops_read',
+  'memory_region_ops_write',
+  'memory_region_subpage_read',
+  'memory_region_subpage_write',
+  'memory_region_ram_device_read',
+  'memory_region_ram_device_write',
+  'pci_cfg_read',
+  'pci_cfg_write',
+  'kvm_run_exit',
+  'kvm_set_ioeventfd_mmio',
+  'kvm_set_ioeventfd_pio',
+  'virtio_queue_notify',
+]
+
+function tracedEvents(trace: boolean | TraceOptions): readonly string[] {
+  return typeof trace === 'boolean' ? ACCESS_EVENTS : trace.events
 }
 
 /** Texts on the console that the runtime watches for: what the box is waited for by, and where its counters are read. */

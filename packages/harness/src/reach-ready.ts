@@ -4,6 +4,7 @@ import type { RootImage } from './images/root-image.ts'
 import { recordKernelLog } from './initcalls/kernel-log.ts'
 import type { BoxOptions } from './options.ts'
 import type { Planned } from './plan.ts'
+import { recordMemoryMap } from './reports/record-mmio.ts'
 import { type Entrypoint, startEntrypoint } from './stage0/entrypoint.ts'
 import { initReady } from './stage0/init-ready.ts'
 import { followJournal } from './stage0/journal.ts'
@@ -45,6 +46,8 @@ export async function reachReady(boot: Boot): Promise<Ready> {
   const { plan, root } = planned
   const untilMs = performance.now() + plan.limits.bootMs
   await machine.boot(plan)
+  // The kernel has given the functions of PCI their addresses by now.
+  if (plan.trace) await recordMemoryMap(machine, record)
   const hasInit = root?.hasInit === true && plan.agent
   if (hasInit && options.record?.journal) void followJournal(machine, record, limitBytes)
   try {

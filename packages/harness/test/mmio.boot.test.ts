@@ -19,12 +19,11 @@ async function traced(
   options: BoxOptions,
   read: MmioOptions = {},
 ): Promise<{ readonly report: MmioReport; readonly proved: string | undefined }> {
-  const trace = join(await temporaryFolder(), 'trace.log')
-  const extra = [...EVENTS.flatMap((event) => ['-trace', event]), '-D', trace, '-msg', 'timestamp=on']
-  const box = await bootBox({ ...options, devices: { ...options.devices, extra } })
+  const dir = join(await temporaryFolder(), 'record')
+  const box = await bootBox({ ...options, record: { dir, keep: 'always', trace: { events: EVENTS } } })
   const proved = box.info().accelerator?.proved
   await box.stop()
-  const result = await readMmio([trace], read)
+  const result = await readMmio([dir], read)
   if (!result.found) throw new Error(result.message)
   return { report: result, proved }
 }
@@ -54,6 +53,21 @@ describe('the accesses of a bare box', () => {
     expect(devices.filter((device) => !names.some((name) => name.endsWith(device)))).toEqual([])
     // microvm has no PCI: every access was traced, and none was to configuration space.
     expect(report.pci?.byDevice.length === 0).toBe(machine === 'microvm')
+  })
+})
+
+describe('a box that is traced', () => {
+  test('says itself whose its accesses are, by the ids of its devices', async () => {
+    await using box = await bootBox({ accel: 'tcg', record: { trace: true } })
+    const report = await box.mmio()
+    const owners = report.found ? report.regions.map(({ device = '' }) => device.split(' ')[0]) : []
+    expect(owners).toEqual(expect.arrayContaining(['serial0', 'rng0']))
+    await expect(box).toHaveMmio({ region: 'serial', phase: 'initcalls', writes: { min: 1000 } })
+  })
+
+  test('without a trace in its record says how to have one', async () => {
+    await using box = await bootBox({ accel: 'tcg' })
+    await expect(box.mmio()).rejects.toThrow('boot it with `record: { trace: true')
   })
 })
 

@@ -52,6 +52,7 @@ export interface NativeBox {
   copyOut(from: string, to: string, limitMs: number): Promise<void>
   dial(port: number, limitMs: number): Promise<NativeStream>
   systemdProperties(unit: string | null, limitMs: number): Promise<string>
+  memoryMap(): Promise<string[]>
   systemdText(what: string, limitMs: number): Promise<Buffer>
   systemdWatch(unit: string | null): Promise<NativeWatch>
   systemdMark(mark: string, atUs: bigint): void

@@ -164,6 +164,12 @@ export class Machine {
     await typed(this.#native.countKvm())
   }
 
+  /** The machine's memory map, as `info mtree -f -o` prints it, and the JSON of query-pci, `null` on a machine without PCI. */
+  async memoryMap(): Promise<{ readonly mtree: string; readonly pci: string }> {
+    const [mtree = '', pci = 'null'] = await typed(this.#native.memoryMap())
+    return { mtree, pci }
+  }
+
   /** How many commands ran, and how many of them failed to run or were cut short. */
   commands(): { readonly executed: number; readonly errors: number } {
     const [executed, errors] = this.#native.commands()

@@ -31,6 +31,8 @@ export interface BootPlan {
   readonly consoleMarks: readonly { readonly mark: string; readonly text: string }[]
   /** KVM's counters go into the record at marks. */
   readonly counters?: true
+  /** Events of QEMU's trace, which goes into the record. */
+  readonly trace?: readonly string[]
   readonly limits: { readonly bootMs: number; readonly stopMs: number }
   /** SHA-256 of the inputs by name. */
   readonly digests: Readonly<Record<string, string>>

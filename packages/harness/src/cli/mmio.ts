@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import { mmioJson, type MmioResult, readMemoryMap, renderMmio } from '@boxlab/probes'
 import type { Command } from 'commander'
 import { readMmio, traceFiles } from '../reports/record-mmio.ts'
+import { addMachineFlags, type MachineFlags } from './boot-flags.ts'
+import { withLiveBox } from './live-box.ts'
 import { terminalOf } from './terminal.ts'
 
-interface MmioFlags {
+interface MmioFlags extends MachineFlags {
   readonly from?: readonly string[]
   readonly mtree?: readonly string[]
   readonly json?: boolean
@@ -13,10 +15,10 @@ interface MmioFlags {
 
 /** Adds `boxlab mmio`: whose the accesses of a boot are, from QEMU's trace of it. */
 export function addMmio(program: Command): void {
-  program
+  const command = program
     .command('mmio')
     .description(
-      'Prints whose the accesses of a boot are, by device, region, address and phase, from QEMU’s trace of it.',
+      'Prints whose the accesses of a boot are, by device, region, address and phase, from QEMU’s trace of it: of a box that is booted now (--machine, --kernel, --image), or of files (--from).',
     )
     .option(
       '--from <file...>',
@@ -36,13 +38,19 @@ Exit code:
   2  the files cannot be read, or the flags ask for nothing
 `,
     )
-    .action(async (flags: MmioFlags) => {
-      process.exitCode = await run(flags)
-    })
+  addMachineFlags(command).action(async (flags: MmioFlags) => {
+    process.exitCode = await run(flags)
+  })
 }
 
-async function run({ from = [], mtree = [], json = false }: MmioFlags): Promise<0 | 1 | 2> {
-  if (from.length === 0) return refuse('give --from FILE…; see `boxlab mmio --help`')
+async function run(flags: MmioFlags): Promise<number> {
+  const { from = [], mtree = [], json = false } = flags
+  if (from.length === 0) {
+    const asked = flags.machine ?? flags.kernel ?? flags.image ?? flags.firmwareDisk
+    if (asked === undefined)
+      return refuse('give --from FILE…, or a box to boot, such as --machine q35; see `boxlab mmio --help`')
+    return withLiveBox(flags, { trace: true }, async (box) => print(await box.mmio(), json))
+  }
   const map: string[] = []
   for (const path of mtree) {
     try {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Machine } from '@boxlab/native'
 import { mmioFrom, type MmioOptions, type MmioResult } from '@boxlab/probes'
 
 /** QEMU's trace and the machine's memory map, in a record. */
@@ -9,6 +10,13 @@ export const traceFiles = {
   mtree: 'trace/mtree.txt',
   pci: 'trace/query-pci.json',
 } as const
+
+/** Puts the memory map of a machine that runs beside its trace: what the regions and functions are whose names are in it. */
+export async function recordMemoryMap(machine: Machine, record: string): Promise<void> {
+  const { mtree, pci } = await machine.memoryMap()
+  await writeFile(join(record, traceFiles.mtree), mtree)
+  if (pci !== 'null') await writeFile(join(record, traceFiles.pci), `${pci}\n`)
+}
 
 /** Larger pieces are not faster; smaller ones cost a turn of the event loop each. */
 const CHUNK_BYTES = 1024 * 1024

@@ -1,7 +1,6 @@
 import type { MmioReport, MmioResult, Polled, ReadsWrites, RegionRow } from '@boxlab/probes'
 import { expect } from 'vitest'
 import { Box } from '../box.ts'
-import { readMmio } from '../reports/record-mmio.ts'
 
 /** An exact count, or a band with both ends in it. */
 export type Count = number | { readonly min?: number; readonly max?: number }
@@ -49,7 +48,7 @@ interface Answer {
 }
 
 async function reportOf(received: unknown): Promise<MmioReport> {
-  const result = received instanceof Box ? await readMmio([received.record]) : (received as MmioResult | null)
+  const result = received instanceof Box ? await received.mmio() : (received as MmioResult | null)
   if (typeof result !== 'object' || result === null || !('found' in result) || !('diagnostics' in result))
     throw new TypeError('`toHaveMmio` takes a box or a result of mmio(), and this is neither')
   if (!result.found) throw new Error(result.message)

@@ -351,6 +351,8 @@ describe('boxlab mmio', () => {
     expect([missing.code, wrong.code, nothing.code]).toEqual([2, 2, 2])
     expect(missing.stderr).toMatch(/^boxlab: \/nonexistent\.log cannot be read \(ENOENT\); give a trace/)
     expect(wrong.stderr).toContain('holds no memory map; give the output of `info mtree -f -o`')
-    expect(nothing.stderr).toBe('boxlab: give --from FILE…; see `boxlab mmio --help`\n')
+    expect(nothing.stderr).toBe(
+      'boxlab: give --from FILE…, or a box to boot, such as --machine q35; see `boxlab mmio --help`\n',
+    )
   })
 })

@@ -144,6 +144,13 @@ impl NativeBox {
         self.run(|machine| async move { counters::now(&machine).await }).await
     }
 
+    /// Resolves with the memory map as HMP prints it, and the JSON of what the PCI functions are.
+    #[napi]
+    pub async fn memory_map(&self) -> Result<Vec<String>> {
+        let (mtree, pci) = self.run(|machine| async move { machine.memory_map().await }).await?;
+        Ok(vec![mtree, to_json(&pci)?])
+    }
+
     /// How many commands ran, and how many of them failed to run or were cut short.
     #[napi]
     pub fn commands(&self) -> (u32, u32) {

@@ -45,6 +45,9 @@ pub struct BootPlan {
     /// KVM's counters go into the record at marks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counters: bool,
+    /// Events of QEMU's trace, which goes into the record. Needs a QEMU with the log backend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trace: Vec<String>,
     /// Bounds.
     pub limits: Limits,
     /// SHA-256 of the inputs, by name (`kernel`, `initrd`, `firmware`, `disk:<id>`): parts of the fingerprint.

@@ -13,6 +13,9 @@ use tokio::sync::watch;
 
 use crate::fault::Fault;
 
+/// QEMU's trace, from the folder of the record, which is where an engine runs.
+pub const TRACE_LOG: &str = "trace/qemu.log";
+
 /// The version of the format.
 pub const RECORD_VERSION: u32 = 1;
 

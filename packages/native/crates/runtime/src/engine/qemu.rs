@@ -4,6 +4,7 @@ use boxlab_protocol::PORT_NAME;
 
 use super::{Channels, Engine, socket_by_hand};
 use crate::plan::{Accel, Boot, BootPlan, Devices, DiskInterface, Net, Share};
+use crate::record::TRACE_LOG;
 
 /// QEMU with KVM or with TCG.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +59,7 @@ impl Qemu {
         argv.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot");
         if channels.is_some() {
             argv.flag("-S");
+            trace(&mut argv, &plan.trace);
         }
         argv.pair("-display", "none");
         if plan.shares.is_empty() {
@@ -112,6 +114,18 @@ impl Qemu {
 fn bus_of(machine: &str) -> Bus {
     let kind = machine.split(',').next().unwrap_or(machine);
     if kind == "microvm" && !machine.contains("pcie=on") { Bus::Mmio } else { Bus::Pci }
+}
+
+/// Into the record, in which the engine runs. Each event is named by itself: one that this version does not have is a
+/// warning, and the others come all the same.
+fn trace(argv: &mut Argv, events: &[String]) {
+    if events.is_empty() {
+        return;
+    }
+    argv.pair("-msg", "timestamp=on").pair("-D", TRACE_LOG);
+    for event in events {
+        argv.pair("-trace", event);
+    }
 }
 
 fn disks(argv: &mut Argv, plan: &BootPlan, bus: Bus) {
@@ -224,6 +238,15 @@ mod tests {
              -device pvpanic-pci,id=pvpanic0 -object rng-random,id=random,filename=/dev/urandom \
              -device virtio-rng-pci,id=rng0,rng=random"
         );
+    }
+
+    #[test]
+    fn a_trace_goes_into_the_record_event_by_event_and_nobody_traces_by_hand() {
+        let plan = plan(serde_json::json!({ "trace": ["pci_cfg_read", "kvm_run_exit"] }));
+        let argv = line(&plan);
+        let wanted = " -msg timestamp=on -D trace/qemu.log -trace pci_cfg_read -trace kvm_run_exit ";
+        assert!(argv.contains(wanted), "{argv}");
+        assert!(!Qemu::new(plan.engine.accel).by_hand(&plan, "b1").join(" ").contains("trace"));
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::process::Usage;
 
 /// For all pings of one call: each takes well under a millisecond.
 const PING_LIMIT: Duration = Duration::from_secs(30);
+/// The engine prints some hundred lines.
+const MAP_LIMIT: Duration = Duration::from_secs(10);
 /// Lines of the console that an error shows.
 const TAIL_LINES: usize = 20;
 
@@ -96,6 +98,21 @@ impl Machine {
         let Some(agent) = &live.agent else { return Err(Fault::Agent("the box has none".to_owned())) };
         let bound = (Instant::now() + PING_LIMIT, PING_LIMIT.as_millis() as u64);
         self.race(agent.pings(count), "the agent to answer pings", Some(bound)).await
+    }
+
+    /// The machine's memory map with the owners of its regions as HMP prints it, and what its PCI functions are, which is
+    /// null on a machine without PCI.
+    pub async fn memory_map(&self) -> Result<(String, Value), Fault> {
+        let need = "the memory map needs a running box";
+        let live = self.live().ok_or(Fault::State { state: self.state().name(), need })?;
+        let asked = async {
+            let words = Some(serde_json::json!({ "command-line": "info mtree -f -o" }));
+            let (mtree, _) = live.qmp.execute("human-monitor-command", words).await?;
+            let pci = live.qmp.execute("query-pci", None).await.map_or(Value::Null, |(pci, _)| pci);
+            Ok((mtree.as_str().unwrap_or_default().to_owned(), pci))
+        };
+        let bound = (Instant::now() + MAP_LIMIT, MAP_LIMIT.as_millis() as u64);
+        self.race(asked, "the memory map", Some(bound)).await
     }
 
     /// Waits for a mark, at most `limit_ms`.
