@@ -6,23 +6,12 @@ use boxlab_protocol::{Control, Exec, Exited, Request, Started, Stdio, WindowSize
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep, timeout};
 
-use crate::host::{Guest, answer, exec, must_be_root, shell};
+use crate::host::{Guest, answer, exec, gone, must_be_root, runs, shell};
 
 const SIZE: Option<WindowSize> = Some(WindowSize { rows: 33, cols: 77 });
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
-}
-
-/// A process that is dead and waits for whoever inherited it does not run.
-fn runs(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
-}
-
-async fn gone(pids: [u32; 2]) {
-    while pids.into_iter().any(runs) {
-        sleep(Duration::from_millis(5)).await;
-    }
 }
 
 #[tokio::test]
@@ -209,7 +198,7 @@ async fn letting_go_of_a_command_kills_its_group() {
     let leader = command.pid;
     assert!(runs(child) && runs(leader));
     drop(command);
-    timeout(Duration::from_secs(2), gone([leader, child])).await.unwrap();
+    timeout(Duration::from_secs(2), gone(&[leader, child])).await.unwrap();
 }
 
 #[tokio::test]
@@ -218,7 +207,7 @@ async fn a_host_that_is_gone_takes_its_commands_with_it() {
     let quiet = guest.begin(exec(1, &["sleep", "1000"])).await.unwrap();
     let busy = guest.begin(exec(2, &["yes"])).await.unwrap();
     assert!(timeout(Duration::from_secs(5), guest.leave()).await.unwrap());
-    timeout(Duration::from_secs(2), gone([quiet.pid, busy.pid])).await.unwrap();
+    timeout(Duration::from_secs(2), gone(&[quiet.pid, busy.pid])).await.unwrap();
 }
 
 #[tokio::test]

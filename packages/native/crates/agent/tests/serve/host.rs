@@ -179,3 +179,15 @@ pub fn shell(id: u64, text: &str) -> Exec {
 pub fn must_be_root() {
     assert!(rustix::process::geteuid().is_root(), "this test gives things to other users: run the tests as root");
 }
+
+/// A process that is dead and waits for whoever inherited it does not run.
+pub fn runs(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// Until none of them runs.
+pub async fn gone(pids: &[u32]) {
+    while pids.iter().copied().any(runs) {
+        sleep(Duration::from_millis(5)).await;
+    }
+}

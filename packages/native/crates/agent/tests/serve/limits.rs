@@ -6,7 +6,7 @@ use boxlab_protocol::{Exited, Hello, PROTOCOL_VERSION, Request, frame};
 use tokio::io::AsyncReadExt;
 use tokio::time::{sleep, timeout};
 
-use crate::host::{Guest, exec, shell};
+use crate::host::{Guest, exec, gone, shell};
 
 const HUNDRED_MB: usize = 100_000_000;
 
@@ -76,12 +76,14 @@ async fn two_hundred_commands_at_once_all_come_home() {
 
 #[tokio::test]
 async fn commands_that_stay_silent_keep_no_stream_from_being_opened() {
-    let guest = Guest::start();
+    let mut guest = Guest::start();
     let runs = (0..120).map(|id| guest.begin(exec(id, &["sleep", "1000"])));
     let running = timeout(Duration::from_secs(60), futures_of(runs)).await.unwrap();
     let hello = guest.answer::<Hello>(&Request::Hello { protocol: PROTOCOL_VERSION });
     timeout(Duration::from_secs(5), hello).await.unwrap().1.unwrap();
-    assert!(running.iter().all(Result::is_ok));
+    let pids: Vec<_> = running.iter().map(|command| command.as_ref().unwrap().pid).collect();
+    assert!(timeout(Duration::from_secs(5), guest.leave()).await.unwrap());
+    timeout(Duration::from_secs(10), gone(&pids)).await.unwrap();
 }
 
 #[tokio::test]
