@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -12,23 +11,8 @@ import {
   type SystemdManager,
   type Turn,
 } from '@boxlab/native'
-import {
-  type InitcallsOptions,
-  type InitcallsResult,
-  type ExitsResult,
-  graph,
-  type GraphResult,
-  jobs,
-  type JobsOptions,
-  type JobsResult,
-  type MmioResult,
-  type NamedInput,
-  type SshFirst,
-  waits,
-  type WaitsOptions,
-  type WaitsResult,
-} from '@boxlab/probes'
 import { type BootedBy, bootedBy } from './booted-by.ts'
+import { BoxProbes, recordLimitBytes } from './box-probes.ts'
 import { type BoxInfo, boxInfo } from './box-info.ts'
 import { checkOptions } from './check-options.ts'
 import {
@@ -44,27 +28,13 @@ import { explainFailure } from './failure/explain-failure.ts'
 import { type HostBefore, hostBefore } from './failure/host-memory.ts'
 import { type BoxFiles, guestFiles, type TransferOptions } from './guest-files.ts'
 import { userNetworkHost } from './images/docker/neighbour.ts'
-import { readInitcalls, recordedKernelLog, recordKernelLog } from './initcalls/kernel-log.ts'
-import { recordTrace, traceInputs } from './graph/tracefs.ts'
 import { bootInTurn } from './ledger/index.ts'
 import { type BoxMetrics, boxMetrics, networkBytes } from './metrics.ts'
 import type { BoxOptions } from './options.ts'
 import { newBoxId, planBoot, type Planned } from './plan.ts'
 import { reachReady } from './reach-ready.ts'
-import { readExits } from './reports/record-exits.ts'
-import { readMmio, traceFiles } from './reports/record-mmio.ts'
-import { readSshFirst } from './reports/record-ssh-first.ts'
-import { recordLogins } from './ssh/ssh-first.ts'
-import { type SshFirstOptions, sshFirstOrder } from './ssh/options.ts'
 import type { SystemdMarks } from './stage0/systemd-marks.ts'
-import {
-  promptOfRecord,
-  recordLastWords,
-  recordText,
-  recordUnits,
-  type SystemdFile,
-  systemdInputs,
-} from './systemd/record-texts.ts'
+import { recordLastWords } from './systemd/record-texts.ts'
 import { stateRoot } from './state-root.ts'
 import { asideFolder, sweepSoon } from './sweep/index.ts'
 import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
@@ -72,22 +42,6 @@ import { strategyProblem, waitFor, type WaitStrategy } from './wait/index.ts'
 /** Whether an error comes from before the engine: what was being made was given up. */
 function machineless(thrown: unknown): boolean {
   return (thrown as { readonly code?: unknown }).code === 'ERR_IMAGE_ABORTED'
-}
-
-/** The bound of each file of a record, in bytes. */
-function recordLimitBytes({ record }: BoxOptions): number {
-  return (record?.maxMib ?? 64) * 1024 * 1024
-}
-
-/** How long a running guest's systemd may take to answer, in milliseconds. Default 60 000. */
-export interface SystemdCall {
-  readonly timeoutMs?: number
-}
-
-/** How the kernel's log is asked for and read. */
-export interface InitcallsCall extends Omit<InitcallsOptions, 'file'> {
-  /** How long a running guest may take to answer, in milliseconds. Default 60 000. */
-  readonly timeoutMs?: number
 }
 
 /** A box of this process has begun to boot. */
@@ -106,11 +60,11 @@ const lostBy = new Set([
  * One VM, from its options to its removal. It is made without effects (`created`), boots once (`booting`, `running`), and
  * ends `stopped` or `failed`. Every method that needs another state than the box has says so.
  */
-export class Box implements AsyncDisposable {
+export class Box extends BoxProbes implements AsyncDisposable {
   readonly id: string = newBoxId()
   readonly options: BoxOptions
   readonly files: BoxFiles
-  #defaults: ExecDefaults
+  protected defaults: ExecDefaults
   #machine: Machine | undefined
   #planned: Planned | undefined
   #ended: 'stopped' | 'failed' | undefined
@@ -131,12 +85,13 @@ export class Box implements AsyncDisposable {
 
   /** Checks the options: a refusal is a `BoxError` with `ERR_BOX_OPTIONS` that names the option. Starts nothing. */
   constructor(options: BoxOptions = {}) {
+    super()
     checkOptions(options)
     this.options = options
-    this.#defaults = execDefaults(options)
+    this.defaults = execDefaults(options)
     this.files = guestFiles(
-      (call) => this.#ask('command', call),
-      () => this.#defaults.execMs,
+      (call) => this.ask('command', call),
+      () => this.defaults.execMs,
     )
   }
 
@@ -233,9 +188,9 @@ export class Box implements AsyncDisposable {
     this.#unlisten = () => signal?.removeEventListener('abort', abort)
     try {
       this.#planned = await this.#plan(machine, root, either)
-      this.#defaults = execDefaults(this.options, this.#planned.root?.config)
+      this.defaults = execDefaults(this.options, this.#planned.root?.config)
       const boot = { machine, planned: this.#planned, options: this.options, record: recordDir, limitBytes }
-      const { systemd, entrypoint } = await reachReady({ ...boot, defaults: this.#defaults })
+      const { systemd, entrypoint } = await reachReady({ ...boot, defaults: this.defaults })
       this.#systemd = systemd
       entrypoint?.catch((error: BoxError) => this.#lose(error.summary))
       machine.count('ready')
@@ -277,7 +232,7 @@ export class Box implements AsyncDisposable {
   }
 
   /** Asks the guest something. Of a box that was lost the first call has the whole story, and the others name it. */
-  async #ask<T>(doing: 'wait' | 'command', call: (machine: Machine) => Promise<T>): Promise<T> {
+  protected override async ask<T>(doing: 'wait' | 'command', call: (machine: Machine) => Promise<T>): Promise<T> {
     if (this.#lost) {
       const { why, test } = this.#lost
       const seen = test === undefined ? '' : ` (seen first in '${test}')`
@@ -303,7 +258,7 @@ export class Box implements AsyncDisposable {
 
   /** Runs a command to its end. A non-zero exit is a result, not an error. */
   async exec(argv: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
-    return this.#ask('command', (machine) => execCommand(machine, argv, options, this.#defaults))
+    return this.ask('command', (machine) => execCommand(machine, argv, options, this.defaults))
   }
 
   /** Runs a line of the guest's `/bin/sh`. */
@@ -316,15 +271,15 @@ export class Box implements AsyncDisposable {
     argv: readonly string[],
     options: Omit<ExecOptions, 'stdin' | 'maxOutputBytes'> = {},
   ): Promise<RunningCommand> {
-    return this.#ask('command', (machine) => spawnCommand(machine, argv, options, this.#defaults))
+    return this.ask('command', (machine) => spawnCommand(machine, argv, options, this.defaults))
   }
 
   /** Connects to a TCP port on the guest's loopback, within `timeoutMs`. */
-  async dial(port: number, { timeoutMs = this.#defaults.execMs }: TransferOptions = {}): Promise<Duplex> {
+  async dial(port: number, { timeoutMs = this.defaults.execMs }: TransferOptions = {}): Promise<Duplex> {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
       throw new BoxError('ERR_BOX_OPTIONS', `\`dial\` takes a port from 1 to 65535, not ${port}`)
     }
-    return this.#ask('command', (machine) => machine.dial(port, timeoutMs))
+    return this.ask('command', (machine) => machine.dial(port, timeoutMs))
   }
 
   /**
@@ -339,13 +294,13 @@ export class Box implements AsyncDisposable {
     if (problem !== undefined) throw new BoxError('ERR_BOX_OPTIONS', problem)
     const { record } = this
     const watched = this.#planned?.watched
-    const context = { record, watched, defaults: this.#defaults, timeoutMs, signal }
-    return this.#ask('wait', (machine) => waitFor(strategy, { machine, ...context }))
+    const context = { record, watched, defaults: this.defaults, timeoutMs, signal }
+    return this.ask('wait', (machine) => waitFor(strategy, { machine, ...context }))
   }
 
   /** How systemd of the guest stands: its state, the units that failed, the jobs in its queue. */
   async systemd(): Promise<SystemdManager> {
-    return this.#ask('command', async (machine) => {
+    return this.ask('command', async (machine) => {
       const watch = await machine.watchManager()
       try {
         return await watch.next()
@@ -353,129 +308,6 @@ export class Box implements AsyncDisposable {
         watch.end()
       }
     })
-  }
-
-  /**
-   * What the boot waited for on the way to a target, by what systemd says of its units. A running guest is asked once the
-   * first time; of a box that has ended its record is read. Rejects with ERR_BOX_STATE where that has nothing.
-   */
-  async waits(options: WaitsOptions & SystemdCall = {}): Promise<WaitsResult> {
-    const inputs = await this.#systemdTexts(['units'], options)
-    return waits(inputs, { console: promptOfRecord(this.record), ...options })
-  }
-
-  /**
-   * What PID 1's job queue did, from the recording that `record: { jobs: true }` makes. A running guest is asked for what has
-   * come so far; of a box that has ended its record is read. Rejects where nothing was recorded.
-   */
-  async jobs(options: JobsOptions & SystemdCall = {}): Promise<JobsResult> {
-    return jobs(await this.#systemdTexts(['jobs', 'units'], options), options)
-  }
-
-  /**
-   * How often the guest left to the hypervisor, by kind and phase, from KVM's counters that `record: { counters: true }`
-   * reads at the marks of the boot. A running box is asked for those of now too; of a box that has ended its record is read.
-   * Under TCG, or where none were recorded, the result says why there are none. Rejects with ERR_BOX_STATE where the record is
-   * gone.
-   */
-  async exits(): Promise<ExitsResult> {
-    const { record, state, options } = this
-    const counted = options.record?.counters && this.info().accelerator?.proved === 'kvm'
-    if (counted && state === 'running') {
-      try {
-        await this.#ask('command', (machine) => machine.countKvm())
-      } catch (thrown) {
-        // A QEMU without query-stats: the record has its words.
-        if ((thrown as Partial<BoxError>).code !== 'ERR_BOX_QMP' || readExits(record).found) throw thrown
-      }
-    }
-    if (state !== 'running' && !existsSync(record)) {
-      const remedy = "ask while it runs, or boot it with `record: { counters: true, keep: 'always' }`"
-      throw new BoxError('ERR_BOX_STATE', `the box is ${state} and its record is gone: ${remedy}`)
-    }
-    return readExits(record)
-  }
-
-  /**
-   * The functions of the guest's function_graph trace, such as of a boot with `cmdline: bootTraceCmdline({ filter:
-   * ['acpi_init'] })`. A running guest is asked by its shell, as root, and tracing rests meanwhile; of a box that has ended its
-   * record is read. Where there is no function the result says why. Rejects where nobody asked.
-   */
-  async graph({ timeoutMs = 60_000 }: { readonly timeoutMs?: number } = {}): Promise<GraphResult> {
-    const { record } = this
-    const call = { timeoutMs, limitBytes: recordLimitBytes(this.options) }
-    if (this.state === 'running') {
-      await this.#ask('command', (machine) => recordTrace(machine, record, call, this.#defaults))
-    }
-    const inputs = traceInputs(record)
-    if (inputs.length > 0) return graph(inputs)
-    const remedy = "ask while it runs, with `record: { keep: 'always' }` to read it later"
-    throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has no trace: ${remedy}`)
-  }
-
-  /**
-   * Whose the guest's accesses to devices are, from the trace that `record: { trace: true }` makes: so far, of a box that runs.
-   * Rejects with ERR_BOX_STATE where the record has none.
-   */
-  async mmio(): Promise<MmioResult> {
-    const { record, state } = this
-    if (existsSync(join(record, traceFiles.trace))) return readMmio([record])
-    const remedy = "boot it with `record: { trace: true, keep: 'always' }`, and a QEMU with the log backend"
-    throw new BoxError('ERR_BOX_STATE', `the box is ${state} and its record has no trace: ${remedy}`)
-  }
-
-  /** Gets texts of systemd's into the record where the guest can be asked, and gives what the record has. */
-  async #systemdTexts(files: readonly SystemdFile[], { timeoutMs = 60_000 }: SystemdCall): Promise<NamedInput[]> {
-    const { record, options } = this
-    const bounds = { limitMs: timeoutMs, limitBytes: recordLimitBytes(options) }
-    if (this.state === 'running') {
-      await this.#ask('command', async (machine) => {
-        if (files.includes('jobs')) await recordText(machine, record, 'jobs', bounds)
-        await recordUnits(machine, record, bounds)
-      })
-    }
-    const inputs = systemdInputs(record, files)
-    if (inputs.length > 0) return inputs
-    const remedy = "ask while it runs, or boot it with `record: { waits: true, keep: 'always' }`"
-    throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has nothing of systemd: ${remedy}`)
-  }
-
-  /**
-   * The kernel's own boot, call by call, from a box with `record: { initcalls: true }`. A running guest is asked for its
-   * kernel's log, so that modules that were loaded since are in it; of a box that has ended its record is read. Rejects with
-   * ERR_BOX_STATE where that is gone or has none.
-   */
-  async initcalls({ timeoutMs = 60_000, ...options }: InitcallsCall = {}): Promise<InitcallsResult> {
-    const { record } = this
-    const bounds = { limitMs: timeoutMs, limitBytes: recordLimitBytes(this.options) }
-    if (this.state === 'running' && (this.options.boot ?? 'direct') === 'direct') {
-      await this.#ask('command', async (machine) => recordKernelLog(machine, record, bounds))
-    }
-    if (recordedKernelLog(record) !== undefined) return readInitcalls(record, options)
-    const remedy = "ask while it runs, or boot it with `record: { initcalls: true, keep: 'always' }`"
-    throw new BoxError('ERR_BOX_STATE', `the box is ${this.state} and its record has no kernel log: ${remedy}`)
-  }
-
-  /**
-   * Logs in over SSH, through the agent's connection to the guest's loopback: when the port accepts, what each step of a
-   * login takes, what the second one costs. Called while the guest still boots (`waitFor: Wait.forMark('agent-ready')`) it
-   * waits for the port. A login that is refused is a result, with its cause. With `record: { jobs: true }` each login has the
-   * jobs that PID 1 created meanwhile. Needs the package ssh2.
-   */
-  async sshFirst(options: SshFirstOptions = {}): Promise<SshFirst> {
-    const order = sshFirstOrder(options)
-    const {
-      record,
-      options: { record: recorded },
-    } = this
-    const bounds = { limitMs: 60_000, limitBytes: recordLimitBytes(this.options) }
-    const ssh = await this.#ask('command', async (machine) => {
-      const text = await recordLogins(machine, record, order)
-      if (recorded?.jobs === true) await recordText(machine, record, 'jobs', bounds)
-      return text
-    })
-    // What was written just now begins with its call, so there is an answer.
-    return readSshFirst(record, { ssh }) as SshFirst
   }
 
   /**

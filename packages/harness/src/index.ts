@@ -32,7 +32,8 @@ export type {
   WaitsResult,
 } from '@boxlab/probes'
 export { bootBox } from './boot-box.ts'
-export { Box, type InitcallsCall, type SystemdCall } from './box.ts'
+export type { InitcallsCall, SystemdCall } from './box-probes.ts'
+export { Box } from './box.ts'
 export type { BoxInfo } from './box-info.ts'
 export { ExecError, type ExecOptions, type ExecResult } from './exec.ts'
 export {
