@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import {
   drawGraph,
   graph,
@@ -15,7 +15,7 @@ import { bootTraceCmdline, traceInputs } from '../graph/tracefs.ts'
 import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
 import { terminalOf } from './terminal.ts'
-import { writeDrawing } from './write-drawing.ts'
+import { writeOut } from './write-out.ts'
 
 interface GraphFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -107,7 +107,7 @@ function print(result: GraphResult, flags: GraphFlags): 0 | 1 {
 }
 
 function writeForms(report: GraphReport, { svg, stacks, perfetto }: GraphFlags): 0 | 1 {
-  const drawn = svg === undefined ? 0 : writeDrawing(svg, drawGraph(report))
+  const drawn = svg === undefined ? 0 : writeOut(svg, drawGraph(report))
   const folded = stacks === undefined ? 0 : write(stacks, graphStacks(report), 'durations')
   const events = perfetto === undefined ? undefined : graphPerfetto(report)
   const exported = perfetto === undefined ? 0 : write(perfetto, events && JSON.stringify(events), 'funcgraph-abstime')
@@ -116,15 +116,7 @@ function writeForms(report: GraphReport, { svg, stacks, perfetto }: GraphFlags):
 
 /** A form that the trace has nothing for is no file, and an error. */
 function write(path: string, text: string | undefined, needed: string): 0 | 1 {
-  try {
-    if (text === undefined || text === '') {
-      process.stderr.write(`boxlab: ${path} is not written: the trace has nothing for it; trace with ${needed}\n`)
-      return 1
-    }
-    writeFileSync(path, text)
-    return 0
-  } catch (error) {
-    process.stderr.write(`boxlab: ${path} cannot be written: ${(error as Error).message}\n`)
-    return 1
-  }
+  if (text !== undefined && text !== '') return writeOut(path, text)
+  process.stderr.write(`boxlab: ${path} is not written: the trace has nothing for it; trace with ${needed}\n`)
+  return 1
 }

@@ -23,7 +23,7 @@ import type { BoxOptions } from '../options.ts'
 import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
 import { terminalOf } from './terminal.ts'
-import { writeDrawing } from './write-drawing.ts'
+import { writeOut } from './write-out.ts'
 
 interface InitcallsFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -196,7 +196,7 @@ function printBoots(reports: readonly InitcallsReport[], flags: InitcallsFlags):
       () => initcallsJson(only),
       () => renderInitcalls(only, optionsOf(flags)),
     )
-    return flags.svg === undefined ? 0 : writeDrawing(flags.svg, drawInitcalls(only))
+    return flags.svg === undefined ? 0 : writeOut(flags.svg, drawInitcalls(only))
   }
   const over = initcallsOverBoots(reports)
   write(

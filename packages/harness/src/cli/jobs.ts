@@ -7,7 +7,7 @@ import { withLiveBox } from './live-box.ts'
 import { readInputs } from './read-inputs.ts'
 import { reported } from './reported.ts'
 import { terminalOf } from './terminal.ts'
-import { writeDrawing } from './write-drawing.ts'
+import { writeOut } from './write-out.ts'
 
 interface JobsFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -64,7 +64,7 @@ function print(result: JobsResult, { svg, json = false }: JobsFlags): 0 | 1 {
   else if (result.found) process.stdout.write(renderJobs(result, { width: terminalOf(process.stdout).width }))
   else process.stderr.write(`boxlab: ${renderJobs(result)}`)
   if (!result.found) return 1
-  return svg === undefined ? 0 : writeDrawing(svg, drawJobs(result))
+  return svg === undefined ? 0 : writeOut(svg, drawJobs(result))
 }
 
 async function observe(flags: JobsFlags): Promise<0 | 1> {

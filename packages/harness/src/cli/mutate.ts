@@ -1,14 +1,17 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { readMutateConfig } from '../mutate/config.ts'
 import { baseOf, mutationGate } from '../mutate/gate.ts'
+import { gateMarkdown } from '../mutate/markdown.ts'
 import { interrupts } from './boot-interrupt.ts'
+import { writeOut } from './write-out.ts'
 
 interface MutateFlags {
   readonly config: string
   readonly since?: string | true
   readonly json?: string
+  readonly markdown?: string
 }
 
 /** Adds `boxlab mutate`: whether a change to any line of a parser or an assertion would be noticed by a test. */
@@ -20,6 +23,7 @@ export function addMutate(program: Command): void {
     .option('--config <file>', 'what is mutated, and the vitest config of the tests that hold it', 'mutate.config.json')
     .option('--since [ref]', 'only the lines that changed since a ref (default: where the change left origin/main)')
     .option('--json <file>', 'write the verdict as JSON too')
+    .option('--markdown <file>', 'write it as Markdown too, such as to "$GITHUB_STEP_SUMMARY"')
     .addHelpText(
       'after',
       `
@@ -34,7 +38,7 @@ Exit code:
     })
 }
 
-async function run(files: readonly string[], { config: path, since, json }: MutateFlags): Promise<number> {
+async function run(files: readonly string[], { config: path, since, json, markdown }: MutateFlags): Promise<number> {
   const root = process.cwd()
   const config = readMutateConfig(resolve(root, path))
   if (typeof config === 'string') return refuse(config)
@@ -49,8 +53,12 @@ async function run(files: readonly string[], { config: path, since, json }: Muta
     })
     if (result.code === 2) return refuse(result.lines.join('\n'))
     process.stdout.write(`${result.lines.join('\n')}\n`)
-    if (json !== undefined && result.verdict) writeFileSync(json, `${JSON.stringify(result.verdict, null, 2)}\n`)
-    return result.code
+    const { verdict } = result
+    const written = [
+      json !== undefined && verdict ? writeOut(json, `${JSON.stringify(verdict, null, 2)}\n`) : 0,
+      markdown === undefined ? 0 : writeOut(markdown, gateMarkdown(result)),
+    ]
+    return written.includes(1) ? 1 : result.code
   } finally {
     interrupt.end()
   }

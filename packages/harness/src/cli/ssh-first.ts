@@ -16,7 +16,7 @@ import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts
 import { withLiveBox } from './live-box.ts'
 import { whyNoRecord } from './show.ts'
 import { terminalOf } from './terminal.ts'
-import { writeDrawing } from './write-drawing.ts'
+import { writeOut } from './write-out.ts'
 
 interface SshFirstFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -126,7 +126,7 @@ function print(result: SshFirstResult, { svg, json }: SshFirstFlags): 0 | 1 {
   else if (result.found) process.stdout.write(renderSshFirst(result, { width: terminalOf(process.stdout).width }))
   else process.stderr.write(`boxlab: ${renderSshFirst(result)}`)
   if (!result.found) return 1
-  const written = svg === undefined ? 0 : writeDrawing(svg, drawSshFirst(result))
+  const written = svg === undefined ? 0 : writeOut(svg, drawSshFirst(result))
   return result.refused === undefined ? written : 1
 }
 

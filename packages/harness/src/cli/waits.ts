@@ -6,7 +6,7 @@ import { addMachineFlags, type MachineFlags } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
 import { readInputs } from './read-inputs.ts'
 import { terminalOf } from './terminal.ts'
-import { writeDrawing } from './write-drawing.ts'
+import { writeOut } from './write-out.ts'
 
 interface WaitsFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -60,5 +60,5 @@ function print(result: WaitsResult, { svg, json = false }: WaitsFlags): 0 | 1 {
   else if (result.found) process.stdout.write(renderWaits(result, { width: terminalOf(process.stdout).width }))
   else process.stderr.write(`boxlab: ${renderWaits(result)}`)
   if (!result.found) return 1
-  return svg === undefined ? 0 : writeDrawing(svg, drawWaits(result))
+  return svg === undefined ? 0 : writeOut(svg, drawWaits(result))
 }

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -108,6 +108,22 @@ describe('the gate of a small project', () => {
       lines: ['no file matches `mutate` (src/*.ts)'],
     })
   })
+})
+
+test('the workflow of the examples fails for a survivor and names it in its summary', () => {
+  const workflow = readFileSync(resolve(import.meta.dirname, '../../../../examples/mutation-gate/mutate.yml'), 'utf8')
+  const [, command = ''] = /- run: (npx boxlab .*)/.exec(workflow) ?? []
+  put({
+    'mutate.config.json': JSON.stringify(config),
+    'add.ts': `${ADD}export const twice = (a: number): number => a * 2\n`,
+    'add.test.ts': `${TEST.replace('{ add }', '{ add, twice }')}it('doubles', () => expect(twice(0)).toBe(0))\n`,
+  })
+  const env = { ...process.env, MUTATE_BASE: 'HEAD', GITHUB_STEP_SUMMARY: 'summary.md' }
+  const { status, stdout } = spawnSync('bash', ['-c', command], { cwd: root, env, encoding: 'utf8' })
+  expect([status, stdout.split('\n').at(-2)]).toEqual([1, 'mutation: 1 refused, 1 survived, 0 exempt'])
+  expect(readFileSync(join(root, 'summary.md'), 'utf8')).toContain(
+    '| add.ts:4:45 | ArithmeticOperator | `a * 2` → `a / 2` | doubles |',
+  )
 })
 
 test('the base of a change is what was asked for, else where it left origin/main, else HEAD~20', () => {
