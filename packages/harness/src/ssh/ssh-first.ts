@@ -22,6 +22,8 @@ const pings = 4
 interface Call {
   readonly guest: Guest
   readonly order: SshFirstOrder
+  /** The box has had no call before. */
+  readonly first: boolean
   readonly ssh2: typeof import('ssh2')
   readonly key: KeyPair
   readonly file: SshFile
@@ -40,11 +42,12 @@ export async function recordLogins(machine: Machine, record: string, order: SshF
   if (signal?.aborted) throw aborted()
   const ran = machine.state === 'running'
   const ssh2 = await loadSsh2()
+  const first = !keys.has(machine)
   const key = keys.get(machine) ?? makeKeyPair('boxlab')
   keys.set(machine, key)
   const file = openSshFile(record)
   try {
-    await logins({ guest: { machine, signal }, order, ssh2, key, file, aborted })
+    await logins({ guest: { machine, signal }, order, first, ssh2, key, file, aborted })
   } catch (error) {
     if (signal?.aborted) throw aborted()
     throw ran ? await reasonOf(error, machine) : error
@@ -91,14 +94,16 @@ async function loginUnderLoad(call: Call, n: number, cpus: number): Promise<void
 
 /** Whether it came to its end; where not, the record tells why. */
 async function oneLogin(call: Call, login: number, more: object = {}): Promise<boolean> {
-  const { guest, order, ssh2, key, file, aborted } = call
+  const { guest, order, first, ssh2, key, file, aborted } = call
   const { user, port, command, timeoutMs } = order
   const beganMs = performance.now()
   const untilMs = beganMs + timeoutMs
   const mark = (event: SshEvent, atNs: bigint, facts: object = {}): void => {
     file.add({ login, event, atNs: stamp(atNs), ...facts })
   }
-  mark('dial', process.hrtime.bigint(), more)
+  const dialledNs = process.hrtime.bigint()
+  if (first && login === 1) guest.machine.mark('first-login-begin', dialledNs)
+  mark('dial', dialledNs, more)
   const reached = await reachPort(guest, port, untilMs, aborted)
   let seen: SshEvidence | undefined = { timedOutMs: timeoutMs }
   if (reached) {
@@ -109,6 +114,7 @@ async function oneLogin(call: Call, login: number, more: object = {}): Promise<b
     seen = await logIn({ ssh2, stream, user, privateKey, command, timeoutMs, untilMs, signal, aborted, mark })
   }
   const endedNs = process.hrtime.bigint()
+  if (first && login === 1) guest.machine.mark('first-login-end', endedNs)
   if (seen) {
     // Why a port is closed may have been said long ago.
     const sinceMs = reached && performance.now() - beganMs

@@ -21,7 +21,7 @@ export type ExitsBound =
  * alone (`io`, `mmio`, `hypercalls`); the others need a band.
  */
 export type ExpectedExits = { readonly [kind in ExitKind]?: ExitsBound | number } & {
-  /** `firmware`, `kernel`, `initrd`, `userspace`, `idle`, `user:console:TEXT`; default all of the boot so far. */
+  /** `firmware`, `kernel`, `initrd`, `userspace`, `before login`, `first login`, `idle`, `user:console:TEXT`; default all of the boot so far. */
   readonly phase?: string
 }
 

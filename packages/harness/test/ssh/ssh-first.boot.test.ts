@@ -136,6 +136,8 @@ describe('on a box that is up', () => {
     expect(up.logins).toMatchObject([{ acceptedAtOnce: true, attempts: 1 }])
     expect(up.findings.map(({ name }) => name)).toContain('accept-is-upper-bound')
     expect(() => expect(up).toLogIn({ within: 1 })).toThrow('the port was open before it was tried')
+    const marks = readFileSync(`${box.record}/marks.jsonl`, 'utf8').match(/"first-login-\w+"/g)
+    expect(marks).toEqual(['"first-login-begin"', '"first-login-end"'])
   })
 
   test('another user logs in with a key of the same box, and pam_nologin keeps them out', async () => {

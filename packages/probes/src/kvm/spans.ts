@@ -30,12 +30,15 @@ const PHASE_FROM: { readonly [mark: string]: string } = {
   'switch-root': 'userspace',
   'agent-ready': 'userspace',
   ready: 'idle',
+  'first-login-begin': 'first login',
+  'first-login-end': 'idle',
   'stop-begin': '',
 }
 
 /**
  * The phases between samples. Those of a record end at marks: firmware, kernel, initrd, userspace (until the box is ready),
- * idle, and one from each of the user's marks on. Samples without marks have one each, named after the sample that ends it.
+ * idle, and one from each of the user's marks on. With a first login, that is a phase, and what is between `ready` and it is
+ * `before login`. Samples without marks have one each, named after the sample that ends it.
  */
 export function spansOf(samples: readonly StatsSample[], marks: readonly MarkLine[]): Spans {
   return samples.some((one) => one.marks.length > 0) ? betweenMarks(samples, marks) : betweenSamples(samples)
@@ -56,6 +59,7 @@ function betweenMarks(samples: readonly StatsSample[], lines: readonly MarkLine[
   const atNs = new Map<string, number>()
   for (const { mark, clock, atNs: at } of lines) if (clock === 'host' && !atNs.has(mark)) atNs.set(mark, at)
   const boundaryOf = boundaries(samples, atNs)
+  const logsIn = samples.some((one) => one.marks.includes('first-login-begin'))
   const inTime = samples.filter((one) => one.marks.length > 0).toSorted((a, b) => (a.atNs ?? 0) - (b.atNs ?? 0))
   const spans: Span[] = []
   const findings: SpanFinding[] = []
@@ -69,12 +73,12 @@ function betweenMarks(samples: readonly StatsSample[], lines: readonly MarkLine[
     for (const mark of here) seen.add(mark)
     const toMarkNs = atNs.get(first)
     spans.push({ name, to, ...(from && { from }), toMark: first, ...(toMarkNs !== undefined && { toMarkNs }) })
-    const lost = here.slice(0, -1).map(phaseFrom)
+    const lost = here.slice(0, -1).map((mark) => phaseFrom(mark, logsIn))
     if (lost.length > 0) {
       const message = `${lost.join(', ')} ended before its beginning was sampled: its exits count to ${name}`
       findings.push({ name: 'not-told-apart', message })
     }
-    name = phaseFrom(last) || undefined
+    name = phaseFrom(last, logsIn) || undefined
     from = to
   }
   const now = samples.at(-1)
@@ -91,8 +95,8 @@ function betweenMarks(samples: readonly StatsSample[], lines: readonly MarkLine[
   return { spans, findings }
 }
 
-function phaseFrom(mark: string): string {
-  return PHASE_FROM[mark] ?? mark
+function phaseFrom(mark: string, logsIn: boolean): string {
+  return mark === 'ready' && logsIn ? 'before login' : (PHASE_FROM[mark] ?? mark)
 }
 
 /** Which boundary a mark is. `ready` of a box is often another mark's instant: then both are one boundary. */

@@ -47,6 +47,8 @@ export const MARKS: { readonly [id: string]: MarkSource } = {
   'systemd-finish': 'systemd',
   'login-prompt': 'console',
   ready: 'harness',
+  'first-login-begin': 'harness',
+  'first-login-end': 'harness',
   'state-loaded': 'qmp',
   resumed: 'qmp',
   'agent-back': 'agent',

@@ -40,6 +40,39 @@ describe('the phases of a record', () => {
     expect(report.total?.kinds.total).toBe(9100)
   })
 
+  it('have the first login between what came before it and the idle time after it', () => {
+    const logins = [...samples, at(1003, ['first-login-begin'], 9010), at(1503, ['first-login-end'], 9080)]
+    const times = { ...marks, 'first-login-begin': 1000, 'first-login-end': 1500 }
+    const report = reportOf([countersFile(logins)], marksFile(times))
+    expect(report.phases.slice(3).map(({ name, to, kinds }) => [name, to, kinds.total])).toEqual([
+      ['userspace', 'ready', 3400],
+      ['before login', 'first-login-begin', 10],
+      ['first login', 'first-login-end', 70],
+      ['idle', 'stop-begin', 20],
+    ])
+    expect(report.findings).toEqual([])
+  })
+
+  it('of a box at which somebody knocked as soon as it was ready have no time before the login', () => {
+    const marksAtOnce = { ...marks, 'first-login-begin': 901, 'first-login-end': 1500 }
+    const [first, last] = [samples.slice(0, -2), samples.slice(-1)]
+    const atOnce = [
+      ...first,
+      at(903, ['ready', 'first-login-begin'], 9000),
+      at(1503, ['first-login-end'], 9080),
+      ...last,
+    ]
+    const report = reportOf([countersFile(atOnce)], marksFile(marksAtOnce))
+    expect(report.phases.slice(3).map(({ name, kinds }) => [name, kinds.total])).toEqual([
+      ['userspace', 3400],
+      ['first login', 80],
+      ['idle', 20],
+    ])
+    expect(report.findings.map(({ message }) => message)).toEqual([
+      'before login ended before its beginning was sampled: its exits count to userspace',
+    ])
+  })
+
   it('do not depend on the order of the lines', () => {
     const turned = reportOf([countersFile(samples.toReversed())], marksFile(marks))
     expect(turned.phases).toEqual(reportOf([countersFile(samples)], marksFile(marks)).phases)

@@ -21,7 +21,16 @@ use crate::plan::Accel;
 use crate::qmp::Qmp;
 
 /// The marks at which a phase of a boot ends; marks of texts on the console join them.
-const MARKS: [&str; 6] = ["vm-start", "kernel-first-line", "init-run", "switch-root", "agent-ready", "ready"];
+const MARKS: [&str; 8] = [
+    "vm-start",
+    "kernel-first-line",
+    "init-run",
+    "switch-root",
+    "agent-ready",
+    "ready",
+    "first-login-begin",
+    "first-login-end",
+];
 /// QEMU answers in 2 ms. A monitor that takes longer than this at the end of a box must not hold it.
 const LAST_GRACE: Duration = Duration::from_millis(500);
 /// The same while it runs and somebody waits.

@@ -204,6 +204,7 @@ fn under_kvm_each_mark_has_a_sample_and_the_statistics_are_described_once() {
     let engine = json!({ "binary": "qemu-system-x86_64", "accel": "kvm", "asked": "kvm", "reason": "a test" });
     let changes = json!({ "counters": true, "engine": engine, "cpuModel": "qemu64", "cpus": 2 });
     boot(&machine, plan(&boot_disk(&folder.0, "hello\r\n"), &changes)).unwrap();
+    machine.board.now("first-login-begin");
     tokio_runtime().block_on(counters::now(&machine)).unwrap();
     tokio_runtime().block_on(stop(&machine));
     let lines = lines(machine.record.dir(), "counters.jsonl");
@@ -218,7 +219,7 @@ fn under_kvm_each_mark_has_a_sample_and_the_statistics_are_described_once() {
             None => line["mark"].as_str().into_iter().collect::<Vec<_>>(),
         })
         .collect();
-    let expected = ["user:hello", "ready", "stop-begin"];
+    let expected = ["user:hello", "ready", "first-login-begin", "stop-begin"];
     assert!(expected.iter().all(|mark| sampled.iter().filter(|one| *one == mark).count() == 1), "{sampled:?}");
     assert!(samples.iter().any(|line| line.get("mark").is_none()), "one was of now: {samples:?}");
     assert!(samples.iter().all(|line| line["vcpus"].as_array().unwrap().len() == 2), "{samples:?}");
