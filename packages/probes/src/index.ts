@@ -112,6 +112,7 @@ export {
 } from './kvm/kinds.ts'
 export { type CounterRange, exitsOverBoots, type ExitsOverBoots, type PhaseOverBoots } from './kvm/over-boots.ts'
 export type { ExitsPhase, RamMapping, VcpuExits } from './kvm/phases.ts'
+export type { ReasonCount, ReasonTable } from './kvm/read-reasons.ts'
 export { type ExitsRenderOptions, renderExits } from './kvm/render.ts'
 export type { StatSchema, StatsSample, StatType, StatUnit, StatValue, StatValues, VcpuStats } from './kvm/stats.ts'
 export { readStats, type StatsReading } from './kvm/tokenize.ts'

@@ -8,6 +8,7 @@ import { countExitsProblems, type ExitsDiagnostic } from './diagnostics.ts'
 import { type ExitsFinding, findingsOf } from './findings.ts'
 import { type ExitsPhase, phaseOf } from './phases.ts'
 import { spansOf } from './spans.ts'
+import { distrust, type ReasonTable } from './read-reasons.ts'
 import type { StatSchema, StatsSample } from './stats.ts'
 import { readStats, type StatsReading } from './tokenize.ts'
 
@@ -80,12 +81,13 @@ export function exits(inputs: readonly NamedInput[], options: ExitsOptions = {})
   const ram = options.guestRamBytes ?? (typeof memoryMib === 'number' ? memoryMib * 2 ** 20 : undefined)
   const proved = boot?.accelerator?.proved
   const samples = reading.samples.filter(({ vm, vcpus }) => vm.size > 0 || vcpus.length > 0)
+  if (samples.length === 0 && reading.tables.length > 0) return tablesReport(reading)
   if (samples.length === 0) return noExits(reading, proved)
   return report(reading, samples, marks, ram)
 }
 
 function report(
-  { schemas, said, diagnostics }: StatsReading,
+  { schemas, said, tables, diagnostics }: StatsReading,
   all: readonly StatsSample[],
   marks: readonly MarkLine[],
   guestRamBytes: number | undefined,
@@ -119,7 +121,57 @@ function report(
     sampling,
     diagnostics: { samples: all.length, problems: [...diagnostics, ...problems.list()] },
   }
-  return { ...complete, findings: [...findings, ...findingsOf(complete, said)] }
+  const leftOut = tables.map(({ label }) => {
+    const message = `${label} has a table of reasons, which is left out beside counters of KVM: give it alone`
+    return { name: 'tables-left-out' as const, message }
+  })
+  return { ...complete, findings: [...findings, ...findingsOf(complete, said), ...leftOut] }
+}
+
+/** Tables of other tools: a phase each, of the interval that the tool watched. They have reasons, and none of KVM's counters. */
+function tablesReport({ tables, diagnostics }: StatsReading): ExitsReport {
+  const phases: readonly ExitsPhase[] = tables.map(({ label, reasons }) => ({
+    name: label,
+    to: label,
+    counters: Object.fromEntries(reasons.map(({ name, count }) => [name, count])),
+    kinds: { total: sumOfReasons(reasons) },
+    faults: {},
+    atEnd: {},
+    histograms: {},
+    vcpus: [],
+    reasons,
+  }))
+  const [one] = phases
+  return {
+    found: true,
+    accel: 'kvm',
+    phases,
+    ...(one && phases.length === 1 && { total: { ...one, name: 'total' } }),
+    absent: allAbsent('a table of reasons has none of KVM’s counters').filter(({ name }) => name !== 'exits'),
+    schema: [],
+    sampling: { samples: tables.length },
+    findings: tables.flatMap(tableFindings),
+    diagnostics: { samples: tables.length, problems: diagnostics },
+  }
+}
+
+function tableFindings(table: ReasonTable): ExitsFinding[] {
+  const { label, tool, reasons, saidTotal } = table
+  const [why, sum] = [distrust(table), sumOfReasons(reasons)]
+  const findings: ExitsFinding[] = []
+  if (why !== undefined) {
+    const message = `the reasons in ${label} (${tool}) are not to be trusted, only their sum is: ${why}`
+    findings.push({ name: 'reasons-untrusted', message })
+  }
+  if (saidTotal !== undefined && saidTotal !== sum) {
+    const message = `the rows of ${label} make ${sum}, and ${tool} says ${saidTotal}: rows are missing`
+    findings.push({ name: 'total-differs', message })
+  }
+  return findings
+}
+
+function sumOfReasons(reasons: ReasonTable['reasons']): number {
+  return reasons.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** A difference with a sample that lacks a vCPU would miss what that vCPU did. */

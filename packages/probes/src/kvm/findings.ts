@@ -4,7 +4,16 @@ import type { SpanFinding } from './spans.ts'
 
 /** What a reader of the table should know. */
 export interface ExitsFinding {
-  readonly name: SpanFinding['name'] | 'rest-holds-io' | 'kinds-overlap' | 'kicks' | 'lag' | 'no-sample'
+  readonly name:
+    | SpanFinding['name']
+    | 'rest-holds-io'
+    | 'kinds-overlap'
+    | 'kicks'
+    | 'lag'
+    | 'no-sample'
+    | 'reasons-untrusted'
+    | 'total-differs'
+    | 'tables-left-out'
   readonly message: string
 }
 

@@ -1,4 +1,5 @@
 import type { ExitsProblems } from './diagnostics.ts'
+import type { ReasonCount } from './read-reasons.ts'
 import { exitsByKind, type ExitsByKind, faultsByOutcome, type FaultsByOutcome, PAGES } from './kinds.ts'
 import type { Span } from './spans.ts'
 import type { StatSchema, StatsSample, StatValue, StatValues } from './stats.ts'
@@ -37,6 +38,8 @@ export interface ExitsPhase {
   /** From the mark that ends it to the answer, in us: exits of that time count to this phase. */
   readonly lagUs?: number
   readonly vcpus: readonly VcpuExits[]
+  /** Of a table that another tool printed: why the guest was left, the most frequent first. */
+  readonly reasons?: readonly ReasonCount[]
 }
 
 /** What differences need to know. */

@@ -36,6 +36,7 @@ const TABLE_INDENT = '  '
 const ABSENT = '-'
 
 function reportLines(report: ExitsReport, perVcpu: boolean): string[] {
+  if (report.phases.some(({ reasons }) => reasons)) return reasonLines(report)
   const { phases, total, engine, sampling } = report
   const vcpus = phases[0]?.vcpus.length ?? 0
   const head = [
@@ -61,6 +62,26 @@ function reportLines(report: ExitsReport, perVcpu: boolean): string[] {
     ...absentLines(report.absent),
     ...report.findings.map(({ name, message }) => `${name}: ${message}`),
     ...report.diagnostics.problems.map(problemLine),
+  ]
+}
+
+/** A table of reasons for each that the input has. */
+function reasonLines({ phases, findings, diagnostics }: ExitsReport): string[] {
+  const remarks = [
+    ...findings.map(({ name, message }) => `${name}: ${message}`),
+    ...diagnostics.problems.map(problemLine),
+  ]
+  return [
+    'exits by reason · accelerator kvm · as another tool counted them',
+    ...phases.flatMap(({ name, kinds: { total = 0 }, reasons = [] }) => [
+      '',
+      ...table([
+        [name, 'exits', '%'],
+        ...reasons.map((one) => [one.name, String(one.count), ((one.count / total) * 100).toFixed(1)]),
+        ['total', String(total), ''],
+      ]),
+    ]),
+    ...(remarks.length > 0 ? ['', ...remarks] : []),
   ]
 }
 

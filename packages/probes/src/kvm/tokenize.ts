@@ -7,6 +7,7 @@ import { countExitsProblems, type ExitsDiagnostic, type ExitsProblems } from './
 import { takeCountersLine } from './read-counters.ts'
 import { type Place, type Said, takeReply, takeReturn } from './read-qmp.ts'
 import { isStatsFd, takeStatsFd } from './read-stats-fd.ts'
+import { readReasons, type ReasonReader, type ReasonTable } from './read-reasons.ts'
 import { readStatsText, type TextReader } from './read-text.ts'
 import type { StatSchema, StatsSample } from './stats.ts'
 
@@ -14,6 +15,8 @@ import type { StatSchema, StatsSample } from './stats.ts'
 export interface StatsReading {
   /** In the order of the input. */
   readonly samples: readonly StatsSample[]
+  /** Tables of exits by reason, which other tools print. */
+  readonly tables: readonly ReasonTable[]
   readonly schemas: ReadonlyMap<string, StatSchema>
   readonly said: Readonly<Said>
   readonly diagnostics: readonly ExitsDiagnostic[]
@@ -22,21 +25,22 @@ export interface StatsReading {
 /**
  * Reads statistics from any mixture of inputs, told apart by content: QMP replies (one, a list, a transcript, JSON lines
  * with or without a record's envelope), a record's counters.jsonl, what KVM_GET_STATS_FD gives, `virsh domstats`, decoded
- * text. Never throws on what they hold.
+ * text, tables of perf, kvmexit and vmtop. Never throws on what they hold.
  */
 export function readStats(inputs: readonly NamedInput[]): StatsReading {
   const into = assembleStats()
   const said: Said = { none: [] }
   const diagnostics: ExitsDiagnostic[] = []
+  const tables: ReasonTable[] = []
   for (const { name, input } of inputs) {
     const problems = countExitsProblems(name)
     const bytes = wholeOf(input)
     const label = labelOf(name)
     if (isStatsFd(bytes)) takeStatsFd(bytes, label, into, problems)
-    else takeText(bytes, { label, line: 1, into, said, problems })
+    else takeText(bytes, { label, line: 1, into, said, problems }, (table) => tables.push(table))
     diagnostics.push(...problems.list())
   }
-  return { samples: into.samples(), schemas: into.schemas, said, diagnostics }
+  return { samples: into.samples(), tables, schemas: into.schemas, said, diagnostics }
 }
 
 /** The last part of a path: names of phases are read by people. */
@@ -58,7 +62,7 @@ function wholeOf(input: ByteInput): Uint8Array {
   return whole
 }
 
-function takeText(bytes: Uint8Array, place: Place): void {
+function takeText(bytes: Uint8Array, place: Place, addTable: (table: ReasonTable) => void): void {
   const splitter = splitLines()
   const decoder = new TextDecoder('utf-8')
   const lines = [...splitter.push(bytes), ...splitter.end()].map((line) => ({
@@ -67,13 +71,14 @@ function takeText(bytes: Uint8Array, place: Place): void {
     terminated: line.terminated,
   }))
   const text: TextReader = readStatsText(place.label, place.into, place.problems)
+  const reasons: ReasonReader = readReasons(place.label, addTable, place.problems)
   let pretty = true
   for (let at = 0; at < lines.length; at += 1) {
     const { number, text: line, terminated } = lines[at]!
     // `QEMU> {…}`: a shell's prompt may stand before the JSON.
     const start = line.trimStart().replace(/^[\w()-]{0,20}> ?(?=[[{])/, '')
     if (!start.startsWith('{') && !start.startsWith('[')) {
-      if (!text.line(line, number)) place.problems.add('unparsed', number)
+      if (!text.line(line, number) && !reasons.line(line, number)) place.problems.add('unparsed', number)
       continue
     }
     const one = parse(start)
@@ -86,7 +91,7 @@ function takeText(bytes: Uint8Array, place: Place): void {
     if (end === undefined) {
       if (pretty && at > 0 && !terminated && at === lines.length - 1) place.problems.add('torn-tail', number)
       else place.problems.add(pretty && /^[[{]\s*$/.test(start) ? 'torn-tail' : 'bad-json', number)
-      if (pretty && /^[[{]\s*$/.test(start)) return text.end()
+      if (pretty && /^[[{]\s*$/.test(start)) break
       pretty = false
       continue
     }
@@ -96,6 +101,7 @@ function takeText(bytes: Uint8Array, place: Place): void {
     at = end
   }
   text.end()
+  reasons.end()
 }
 
 /** The line in which a value that begins in line `at` is closed. */

@@ -40,6 +40,7 @@ describe('the JSON of exits', () => {
     ['KVM_GET_STATS_FD', exits([recorded('kvm-stats-fd-vm.bin'), recorded('kvm-stats-fd-vcpu.bin')])],
     ['a record', boot(50)],
     ['five boots', exitsOverBoots([50, 60, 70, 80, 90].map(boot))],
+    ['a table of another tool', exits([{ name: 'x', input: 'hlt: 1, cpuid: 2\n' }])],
     ['nothing', exits([{ name: 'x', input: 'foo' }])],
   ])('fits its schema for %s', (_name, result) => {
     expect(problems(exitsJson(result))).toEqual([])
