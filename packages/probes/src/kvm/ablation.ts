@@ -1,4 +1,5 @@
 import { asDisplayText } from '../kernel/terminal.ts'
+import { table } from '../text/table.ts'
 import { EXIT_KIND_NAMES } from './kinds.ts'
 import { type ExitsOverBoots, exitsOverBoots } from './over-boots.ts'
 import type { ExitsReport } from './exits.ts'
@@ -65,13 +66,9 @@ export function renderAblation({ base, rows }: Ablation): string {
       ]),
     ),
   ]
-  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
-  const lines = cells.map((row) =>
-    `  ${row.map((text, column) => (column < 2 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0))).join('  ')}`.trimEnd(),
-  )
   const boots = [base.boots, ...rows.map((row) => row.boots)].join(' + ')
   const head = `exits by phase, medians of ${boots} boots in turn · accelerator kvm; below, the difference to them`
-  return `${[head, '', ...lines].map(asDisplayText).join('\n')}\n`
+  return `${[asDisplayText(head), '', ...table(cells, [0, 1])].join('\n')}\n`
 }
 
 function cell(value: number | undefined): string {

@@ -1,6 +1,6 @@
-import { asDisplayText } from '../kernel/terminal.ts'
 import { problemLine } from '../systemd/read/problem-line.ts'
-import { wrap } from '../timeline/captions.ts'
+import { page } from '../text/page.ts'
+import { table } from '../text/table.ts'
 import type { AbsentCounter } from './absent.ts'
 import type { ExitsReport, ExitsResult } from './exits.ts'
 import { EXIT_KIND_NAMES, EXIT_KINDS, type ExitsByKind } from './kinds.ts'
@@ -26,12 +26,9 @@ export function renderExits(result: ExitsResult | ExitsOverBoots, options: Exits
     : 'boots' in result
       ? overBootsLines(result)
       : reportLines(result, perVcpu)
-  const shown = lines.map(asDisplayText)
-  return `${shown.flatMap((line) => (line.startsWith(TABLE_INDENT) ? [line] : wrap(line, width))).join('\n')}\n`
+  return page(lines, width)
 }
 
-// Rows begin with blanks and are not wrapped.
-const TABLE_INDENT = '  '
 /** What has no value here. A 0 would say that it was counted. */
 const ABSENT = '-'
 
@@ -56,7 +53,7 @@ function reportLines(report: ExitsReport, perVcpu: boolean): string[] {
   return [
     head.join(' · '),
     '',
-    ...table([['phase', ...EXIT_KIND_NAMES], ...rows]),
+    ...table([['phase', ...EXIT_KIND_NAMES], ...rows], [0]),
     ...memoryTable(all),
     '',
     ...absentLines(report.absent),
@@ -75,11 +72,14 @@ function reasonLines({ phases, findings, diagnostics }: ExitsReport): string[] {
     'exits by reason · accelerator kvm · as another tool counted them',
     ...phases.flatMap(({ name, kinds: { total = 0 }, reasons = [] }) => [
       '',
-      ...table([
-        [name, 'exits', '%'],
-        ...reasons.map((one) => [one.name, String(one.count), ((one.count / total) * 100).toFixed(1)]),
-        ['total', String(total), ''],
-      ]),
+      ...table(
+        [
+          [name, 'exits', '%'],
+          ...reasons.map((one) => [one.name, String(one.count), ((one.count / total) * 100).toFixed(1)]),
+          ['total', String(total), ''],
+        ],
+        [0],
+      ),
     ]),
     ...(remarks.length > 0 ? ['', ...remarks] : []),
   ]
@@ -114,7 +114,7 @@ function memoryTable(phases: readonly ExitsPhase[]): string[] {
     'TLB flush',
     'remote',
   ]
-  return ['', ...table([names, ...rows])]
+  return ['', ...table([names, ...rows], [0])]
 }
 
 function overBootsLines({ boots, phases, absent, diagnostics }: ExitsOverBoots): string[] {
@@ -127,7 +127,7 @@ function overBootsLines({ boots, phases, absent, diagnostics }: ExitsOverBoots):
   return [
     `exits by phase · accelerator kvm · ${middle} of the boots, with the least and the most · n=${boots}`,
     '',
-    ...table([['phase', ...EXIT_KIND_NAMES], ...rows]),
+    ...table([['phase', ...EXIT_KIND_NAMES], ...rows], [0]),
     '',
     ...absentLines(absent),
     ...diagnostics.problems.map(problemLine),
@@ -150,16 +150,6 @@ function kindCells(kinds: ExitsByKind): string[] {
 
 function cell(value: number | undefined): string {
   return value === undefined ? ABSENT : String(value)
-}
-
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) => {
-    const cells = row.map((text, column) =>
-      column === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[column] ?? 0),
-    )
-    return `${TABLE_INDENT}${cells.join('  ')}`.trimEnd()
-  })
 }
 
 /** One line for each reason. */

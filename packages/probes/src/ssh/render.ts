@@ -1,6 +1,7 @@
-import { asDisplayText } from '../kernel/terminal.ts'
-import { exactMs } from '../systemd/milliseconds.ts'
-import { diagnosticLine, wrap } from '../timeline/captions.ts'
+import { exactMs } from '../text/milliseconds.ts'
+import { diagnosticLine } from '../timeline/captions.ts'
+import { page } from '../text/page.ts'
+import { table } from '../text/table.ts'
 import type { NoSshFirst, SshFirst, SshFirstResult, SshJob, SshLogin } from './report.ts'
 
 /** How logins are drawn. */
@@ -12,12 +13,11 @@ export interface SshFirstRenderOptions {
 /** The logins as a text table, one column each, for a terminal and a pull request. */
 export function renderSshFirst(result: SshFirstResult, { width = 100 }: SshFirstRenderOptions = {}): string {
   const lines = result.found ? reportLines(result) : noneLines(result)
-  // Rows begin with blanks and are not wrapped.
-  return `${lines.flatMap((line) => (line.startsWith('  ') ? [line] : wrap(line, width))).join('\n')}\n`
+  return page(lines, width)
 }
 
 function noneLines({ message, diagnostics }: NoSshFirst): string[] {
-  return [asDisplayText(message), ...diagnostics.map(diagnosticLine)]
+  return [message, ...diagnostics.map(diagnosticLine)]
 }
 
 function reportLines(result: SshFirst): string[] {
@@ -27,10 +27,8 @@ function reportLines(result: SshFirst): string[] {
     ...(logins.length === 0 ? [] : ['', ...tableLines(result)]),
     ...triedLines(logins),
     ...jobLines(logins),
-    ...(refused === undefined
-      ? []
-      : ['', asDisplayText(`login ${refused.login} was refused (${refused.cause}): ${refused.why}`)]),
-    ...(findings.length === 0 ? [] : ['', ...findings.map(({ message }) => asDisplayText(message))]),
+    ...(refused === undefined ? [] : ['', `login ${refused.login} was refused (${refused.cause}): ${refused.why}`]),
+    ...(findings.length === 0 ? [] : ['', ...findings.map(({ message }) => message)]),
     ...diagnostics.map(diagnosticLine),
   ]
 }
@@ -47,7 +45,7 @@ function headLine({ user, port, transport, errorUs, accelerator, call, calls, lo
     ...(calls === 1 ? [] : [`call ${call} of ${calls}`]),
     'n=1',
   ]
-  return asDisplayText(parts.join(' · '))
+  return parts.join(' · ')
 }
 
 const ROWS = [
@@ -75,10 +73,7 @@ function tableLines({ logins }: SshFirst): string[] {
       ? [['jobs', ...logins.flatMap(({ jobs }) => [jobs === undefined ? '-' : String(jobs.length), ''])]]
       : []),
   ]
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) =>
-    `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join('  ')}`.trimEnd(),
-  )
+  return table(rows, [0])
 }
 
 function titleOf({ n, underLoad }: SshLogin): string {
@@ -113,5 +108,5 @@ function jobLines(logins: readonly SshLogin[]): string[] {
 function jobLine({ unit, type, result, installedUs, removedUs }: SshJob): string {
   const took = installedUs === undefined || removedUs === undefined ? '-' : exactMs(removedUs - installedUs)
   const words = [unit, ...(type === undefined ? [] : [type]), result ?? 'not finished']
-  return asDisplayText(`  ${timeOf(installedUs).padStart(12)}  ${took.padStart(12)}  ${words.join(' ')}`)
+  return `  ${timeOf(installedUs).padStart(12)}  ${took.padStart(12)}  ${words.join(' ')}`
 }

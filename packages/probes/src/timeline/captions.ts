@@ -1,3 +1,4 @@
+import { wrap } from '../text/page.ts'
 import type { Diagnostic } from '../input/diagnostics.ts'
 import { asDisplayText } from '../kernel/terminal.ts'
 import type { BoxFacts, Ending, Timeline } from './timeline.ts'
@@ -102,18 +103,4 @@ export function diagnosticLine({ name, file, count, lines, detail, meaning }: Di
       ? ''
       : `, line${lines.length === 1 ? '' : 's'} ${lines.join(', ')}${count > lines.length ? ', …' : ''}`
   return `${file}: ${what} (${count}×${where}): ${meaning}`
-}
-
-/** Breaks a line at blanks; what goes on is indented. A word longer than the width stays whole. */
-export function wrap(line: string, width: number): string[] {
-  const lines: string[] = []
-  let current = ''
-  for (const word of line.split(' ')) {
-    const longer = current === '' ? word : `${current} ${word}`
-    if (longer.length > width && current.trim() !== '') {
-      lines.push(current)
-      current = `  ${word}`
-    } else current = longer
-  }
-  return [...lines, current]
 }

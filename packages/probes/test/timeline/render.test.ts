@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { readBoot, renderStageTable, bootTimeline, type MarkLine, type RecordParts } from '../../src/index.ts'
 import { barScale, drawBar } from '../../src/timeline/bars.ts'
-import { diagnosticLine, wrap } from '../../src/timeline/captions.ts'
+import { wrap } from '../../src/text/page.ts'
+import { diagnosticLine } from '../../src/timeline/captions.ts'
 import { milliseconds } from '../../src/timeline/render.ts'
 import { aBootJson, at, bareMarks, guestAt } from './a-boot.ts'
 

@@ -1,5 +1,5 @@
 import { drawWaterfall, type WaterfallBar } from '../../svg/waterfall.ts'
-import { exactMs } from '../../systemd/milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
 import type { GraphReport } from './graph-report.ts'
 import { type GraphNode, roundNs } from './tree.ts'
 

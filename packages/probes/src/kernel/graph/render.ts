@@ -1,8 +1,7 @@
-import { exactMs } from '../../systemd/milliseconds.ts'
-import { table } from '../../systemd/jobs/render-table.ts'
+import { exactMs } from '../../text/milliseconds.ts'
 import { problemLine } from '../../systemd/read/problem-line.ts'
-import { wrap } from '../../timeline/captions.ts'
-import { asDisplayText } from '../terminal.ts'
+import { page, sectionLines } from '../../text/page.ts'
+import { table } from '../../text/table.ts'
 import type { GraphReport, GraphResult, GraphSpan, NoGraph } from './graph-report.ts'
 import type { GraphNode } from './tree.ts'
 
@@ -23,14 +22,11 @@ export interface GraphRenderOptions {
 export function renderGraph(result: GraphResult, options: GraphRenderOptions = {}): string {
   const { width = 100, rows = 10, levels = 4 } = options
   const lines = result.found ? reportLines(result, rows, levels) : noGraphLines(result)
-  return `${lines.flatMap((line) => (line.startsWith(TABLE_INDENT) ? [line] : wrap(line, width))).join('\n')}\n`
+  return page(lines, width)
 }
 
-// Rows begin with blanks and are not wrapped.
-const TABLE_INDENT = '  '
-
 function noGraphLines({ message, diagnostics }: NoGraph): string[] {
-  return [asDisplayText(`no function: ${message}`), ...diagnostics.problems.map(problemLine)]
+  return [`no function: ${message}`, ...diagnostics.problems.map(problemLine)]
 }
 
 function reportLines(report: GraphReport, rows: number, levels: number): string[] {
@@ -41,16 +37,7 @@ function reportLines(report: GraphReport, rows: number, levels: number): string[
     shareLines(report, rows),
     report.findings.map(({ name, message }) => `${name}: ${message}`),
   ]
-  return [
-    headLine(report),
-    ...sections.flatMap((lines) => (lines.length === 0 ? [] : ['', ...lines.map(displayed)])),
-    ...report.diagnostics.problems.map(problemLine),
-  ]
-}
-
-/** Keeps the indent of a row; the rest may be foreign text. */
-function displayed(line: string): string {
-  return `${/^ */.exec(line)?.[0] ?? ''}${asDisplayText(line.trimStart())}`
+  return [headLine(report), ...sectionLines(sections), ...report.diagnostics.problems.map(problemLine)]
 }
 
 function headLine({ summary, source, threshold, deepest, spans }: GraphReport): string {
@@ -66,9 +53,7 @@ function headLine({ summary, source, threshold, deepest, spans }: GraphReport): 
     ...(summary.traces > 1 ? [`${summary.traces} traces`] : []),
     ...(source === 'tracefs' ? [] : ['trace-cmd']),
     'n=1',
-  ]
-    .map(asDisplayText)
-    .join(' · ')
+  ].join(' · ')
 }
 
 function migratedLines(spans: readonly GraphSpan[], most: number): string[] {
@@ -85,7 +70,7 @@ function migratedLines(spans: readonly GraphSpan[], most: number): string[] {
     ])
   return [
     `migrated, opened on one CPU and closed on another${more(migrated.length, most)}:`,
-    ...table([['ms', 'CPU', 'depth', 'task', 'function'], ...rows], new Set([3])),
+    ...table([['ms', 'CPU', 'depth', 'task', 'function'], ...rows], [3, 4]),
   ]
 }
 
@@ -108,7 +93,7 @@ function treeLines(tree: readonly GraphNode[], most: number, levels: number): st
     if (rest > 0) rows.push(['', '', '', `${'· '.repeat(level)}${countOf(rest, 'more function')}`])
   }
   shown(tree, 0, timeOf(tree))
-  return ['tree of calls, longest first:', ...table([['total ms', 'self ms', 'calls', 'function'], ...rows], new Set())]
+  return ['tree of calls, longest first:', ...table([['total ms', 'self ms', 'calls', 'function'], ...rows], [3])]
 }
 
 function timeOf(nodes: readonly GraphNode[]): number {
@@ -133,7 +118,7 @@ function selfLines({ functions }: GraphReport, most: number): string[] {
     ])
   return [
     `most time of their own${more(timed.length, most)}:`,
-    ...table([['self ms', 'total ms', 'longest ms', 'calls', 'function'], ...rows], new Set()),
+    ...table([['self ms', 'total ms', 'longest ms', 'calls', 'function'], ...rows], [4]),
   ]
 }
 
@@ -144,7 +129,7 @@ function shareLines({ cpuShare }: GraphReport, most: number): string[] {
     .map(({ task, us, share }) => [exactMs(us), `${(share * 100).toFixed(1)} %`, task])
   return [
     `who ran, over ${exactMs(cpuShare.windowUs)} ms of ${countOf(cpuShare.cpus, 'CPU')}${more(cpuShare.tasks.length, most)}:`,
-    ...table([['ms', 'share', 'task'], ...rows], new Set()),
+    ...table([['ms', 'share', 'task'], ...rows], [2]),
   ]
 }
 

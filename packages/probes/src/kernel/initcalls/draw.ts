@@ -1,5 +1,5 @@
 import { drawWaterfall, type WaterfallBar, type WaterfallRow } from '../../svg/waterfall.ts'
-import { exactMs } from '../../systemd/milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
 import type { Initcall, InitcallsReport } from './initcalls-report.ts'
 import { byDuration } from './render.ts'
 import { callName, probeText } from './words.ts'

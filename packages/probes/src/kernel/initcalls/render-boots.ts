@@ -1,7 +1,7 @@
-import { wrap } from '../../timeline/captions.ts'
-import { exactMs } from '../../systemd/milliseconds.ts'
-import { table } from '../../systemd/jobs/render-table.ts'
+import { exactMs } from '../../text/milliseconds.ts'
 import { asDisplayText } from '../terminal.ts'
+import { sectionLines, wrap } from '../../text/page.ts'
+import { table } from '../../text/table.ts'
 import type { ComparedSide, InitcallsComparison } from './compare.ts'
 import type { CallOverBoots, InitcallsOverBoots } from './over-boots.ts'
 import type { InitcallsRenderOptions } from './render.ts'
@@ -20,7 +20,7 @@ export function renderInitcallsOverBoots(over: InitcallsOverBoots, options: Init
   const lines = [
     ...wrap(asDisplayText(head), width),
     '',
-    ...table([['p50 ms', 'min', 'max', 'n', 'call'], ...rows], new Set()),
+    ...table([['p50 ms', 'min', 'max', 'n', 'call'], ...rows], [4]),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -45,10 +45,7 @@ export function renderInitcallsComparison(
     placeLines('of another module, or built in', rehoused, longest),
     placeLines('in another level', relevelled, longest),
   ]
-  const lines = [
-    ...prose.flatMap((line) => wrap(asDisplayText(line), width)),
-    ...sections.flatMap((section) => (section.length === 0 ? [] : ['', ...section])),
-  ]
+  const lines = [...prose.flatMap((line) => wrap(asDisplayText(line), width)), ...sectionLines(sections)]
   return `${lines.join('\n')}\n`
 }
 
@@ -69,21 +66,19 @@ function movedLines({ moved }: InitcallsComparison, longest: number): string[] {
       exactMs(call.bUs),
       callName(call),
     ])
-  return [`moved${less(moved, longest)}:`, ...table([['ms', 'A', 'B', 'call'], ...rows], new Set())]
+  return [`moved${less(moved, longest)}:`, ...table([['ms', 'A', 'B', 'call'], ...rows], [3])]
 }
 
 function onlyLines(title: string, calls: readonly CallOverBoots[], longest: number): string[] {
   if (calls.length === 0) return []
   const rows = calls.slice(0, longest).map((call) => [ms(call.medianUs), callName(call)])
-  return [`${title}${less(calls, longest)}:`, ...table([['ms', 'call'], ...rows], new Set())]
+  return [`${title}${less(calls, longest)}:`, ...table([['ms', 'call'], ...rows], [1])]
 }
 
 function placeLines(title: string, calls: InitcallsComparison['rehoused'], longest: number): string[] {
   if (calls.length === 0) return []
-  const rows = calls
-    .slice(0, longest)
-    .map(({ a = 'built in', b = 'built in', name }) => [a, b, name].map(asDisplayText))
-  return [`${title}${less(calls, longest)}:`, ...table([['A', 'B', 'call'], ...rows], new Set([0, 1]))]
+  const rows = calls.slice(0, longest).map(({ a = 'built in', b = 'built in', name }) => [a, b, name])
+  return [`${title}${less(calls, longest)}:`, ...table([['A', 'B', 'call'], ...rows], [0, 1, 2])]
 }
 
 function less(all: readonly unknown[], longest: number): string {

@@ -1,8 +1,7 @@
-import { wrap } from '../../timeline/captions.ts'
 import { problemLine } from '../../systemd/read/problem-line.ts'
-import { exactMs } from '../../systemd/milliseconds.ts'
-import { table } from '../../systemd/jobs/render-table.ts'
-import { asDisplayText } from '../terminal.ts'
+import { exactMs } from '../../text/milliseconds.ts'
+import { page, sectionLines } from '../../text/page.ts'
+import { table } from '../../text/table.ts'
 import type { Initcall, InitcallsReport, InitcallsResult } from './initcalls-report.ts'
 import { callName, counted, durationText, probeText } from './words.ts'
 
@@ -14,21 +13,18 @@ export interface InitcallsRenderOptions {
   readonly longest?: number
 }
 
-// Rows begin with blanks and are not wrapped.
-const TABLE_INDENT = '  '
-
 /** The calls as text tables: the longest with their probes, the longest gaps, what returned no 0, and what was not finished. */
 export function renderInitcalls(result: InitcallsResult, options: InitcallsRenderOptions = {}): string {
   const { width = 100, longest = 10 } = options
   const lines = result.found
     ? reportLines(result, longest)
-    : [asDisplayText(`no initcalls: ${result.message}`), ...result.diagnostics.problems.map(problemLine)]
-  return `${lines.flatMap((line) => (line.startsWith(TABLE_INDENT) ? [line] : wrap(line, width))).join('\n')}\n`
+    : [`no initcalls: ${result.message}`, ...result.diagnostics.problems.map(problemLine)]
+  return page(lines, width)
 }
 
 function reportLines(report: InitcallsReport, longest: number): string[] {
   const sections = [
-    report.findings.map(({ name, message }) => asDisplayText(`${name}: ${message}`)),
+    report.findings.map(({ name, message }) => `${name}: ${message}`),
     longestLines(report, longest),
     gapLines(report, longest),
     [...nonZeroLines(report), ...unfinishedLines(report), ...levelLines(report)],
@@ -36,7 +32,7 @@ function reportLines(report: InitcallsReport, longest: number): string[] {
   return [
     headLine(report),
     clockLine(report),
-    ...sections.flatMap((lines) => (lines.length === 0 ? [] : ['', ...lines])),
+    ...sectionLines(sections),
     ...(report.diagnostics.problems.length === 0 ? [] : ['', ...report.diagnostics.problems.map(problemLine)]),
   ]
 }
@@ -55,7 +51,7 @@ function headLine({ summary, kernel, boot, fixups }: InitcallsReport): string {
     ...(boot === undefined ? [] : [`boot ${boot.number} of ${boot.of}`]),
     'n=1',
   ]
-  return asDisplayText(parts.join(' · '))
+  return parts.join(' · ')
 }
 
 function clockLine({ clock, calls }: InitcallsReport): string {
@@ -67,9 +63,7 @@ function clockLine({ clock, calls }: InitcallsReport): string {
   if (exactFromPair === undefined) return `durations: ${before}${tick}; none of ${paired} figures is exact`
   const to = clocksource === undefined ? '' : `, clocksource ${clocksource}`
   const early = exactFromPair === 1 ? '' : `${before} for the first ${exactFromPair - 1}${tick}; `
-  return asDisplayText(
-    `durations: ${early}the kernel’s own figures from return ${exactFromPair} of ${paired} on (line ${exactFromLine ?? '?'}${to})`,
-  )
+  return `durations: ${early}the kernel’s own figures from return ${exactFromPair} of ${paired} on (line ${exactFromLine ?? '?'}${to})`
 }
 
 /** Longest first; calls of which nobody knows come last. */
@@ -89,14 +83,14 @@ function longestLines({ calls, levels }: InitcallsReport, longest: number): stri
       call.selfUs === undefined ? '' : exactMs(call.selfUs),
       call.startUs === undefined ? '-' : exactMs(call.startUs),
       call.source === 'timestamps' ? 'stamps' : 'usecs',
-      ...level(asDisplayText(call.level ?? '-')),
+      ...level(call.level ?? '-'),
       call.returned === undefined ? '-' : String(call.returned),
       `${callName(call)}${call.disagreementUs === undefined || call.source === 'timestamps' ? '' : `; ${exactMs(Math.abs(call.disagreementUs))} ms ${call.disagreementUs > 0 ? 'more' : 'less'} than its stamps`}`,
     ],
     ...(call.probes ?? []).map((probe) => ['', '', '', '', ...level(''), '', `  ${probeText(probe)}`]),
   ])
   const heading = ['ms', 'without probes', 'from ms', 'by', ...level('level'), 'returned', 'call']
-  return ['longest:', ...table([heading, ...rows], new Set(levels.length === 0 ? [3] : [3, 4]))]
+  return ['longest:', ...table([heading, ...rows], levels.length === 0 ? [3, 5] : [3, 4, 6])]
 }
 
 function gapLines({ gaps, calls }: InitcallsReport, longest: number): string[] {
@@ -112,7 +106,7 @@ function gapLines({ gaps, calls }: InitcallsReport, longest: number): string[] {
     `${name(after, userspace ? 'init' : 'kernel start')} … ${name(before, userspace ? 'the end' : 'init')}${userspace ? ', user space' : ''}; ${counted(messages, 'message')}${first === undefined ? '' : `: ${first}`}`,
   ])
   const kept = gaps.length > chosen.length ? `, the longest ${chosen.length} of ${gaps.length}` : ''
-  return [`without a call for 1 ms or more${kept}:`, ...table([['ms', 'from ms', 'between'], ...rows], new Set())]
+  return [`without a call for 1 ms or more${kept}:`, ...table([['ms', 'from ms', 'between'], ...rows], [2])]
 }
 
 function nonZeroLines({ calls }: InitcallsReport): string[] {
@@ -132,7 +126,7 @@ function nonZeroLines({ calls }: InitcallsReport): string[] {
       String(names.length),
       `${names.slice(0, 4).join(', ')}${names.length > 4 ? ', …' : ''}`,
     ])
-  return ['returned no 0, which need not be a failure:', ...table([['value', 'calls', ''], ...rows], new Set())]
+  return ['returned no 0, which need not be a failure:', ...table([['value', 'calls', ''], ...rows], [2])]
 }
 
 function unfinishedLines({ calls, panic }: InitcallsReport): string[] {
@@ -156,5 +150,5 @@ function unfinishedLines({ calls, panic }: InitcallsReport): string[] {
 
 function levelLines({ levels }: InitcallsReport): string[] {
   if (levels.length === 0) return []
-  return [`levels: ${levels.map(({ level, calls }) => `${asDisplayText(level)} ${calls}`).join(', ')}`]
+  return [`levels: ${levels.map(({ level, calls }) => `${level} ${calls}`).join(', ')}`]
 }

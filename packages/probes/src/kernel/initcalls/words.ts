@@ -1,5 +1,5 @@
 import { asDisplayText } from '../terminal.ts'
-import { exactMs } from '../../systemd/milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
 import type { Initcall, Probe } from './initcalls-report.ts'
 
 /** The call for a person: its name, its module, and which one it is where the name repeats. */

@@ -1,6 +1,6 @@
+import { table } from '../../text/table.ts'
 import type { ConfigDevice, ConfigSpace } from './config-space.ts'
 import { REGISTER_GROUPS } from './register-groups.ts'
-import { table } from './render-table.ts'
 import type { MmioReport } from './report.ts'
 
 /** Configuration space, by device and group of registers. */
@@ -24,7 +24,7 @@ export function configLines({ pci }: Pick<MmioReport, 'pci'>): string[] {
   ])
   return [
     `PCI configuration space: ${accesses}; functions ${from}:`,
-    ...table([head, ...rows, ...absentRows(absent, groups.length)], 2),
+    ...table([head, ...rows, ...absentRows(absent, groups.length)], [0, 1]),
     ...unansweredLines(byDevice),
   ]
 }

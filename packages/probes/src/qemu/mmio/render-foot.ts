@@ -1,5 +1,4 @@
-import { asDisplayText } from '../../kernel/terminal.ts'
-import { table } from './render-table.ts'
+import { table } from '../../text/table.ts'
 import type { MmioReport, RunExits } from './report.ts'
 
 /** What stands below the tables: how accesses relate to exits, what the trace cannot show, what to know of it. */
@@ -17,12 +16,8 @@ export function footLines(report: MmioReport): string[] {
         ]),
     '',
     'not in a trace:',
-    ...hidden.map(({ name, seen, message }) =>
-      asDisplayText(`- ${name}: ${message}${seen === undefined ? '' : ` Here: ${seen}.`}`),
-    ),
-    ...(findings.length === 0
-      ? []
-      : ['', ...findings.map(({ name, message }) => asDisplayText(`${name}: ${message}`))]),
+    ...hidden.map(({ name, seen, message }) => `- ${name}: ${message}${seen === undefined ? '' : ` Here: ${seen}.`}`),
+    ...(findings.length === 0 ? [] : ['', ...findings.map(({ name, message }) => `${name}: ${message}`)]),
   ]
 }
 
@@ -62,7 +57,7 @@ function vfioLines({ vfio }: MmioReport): string[] {
   ])
   return [
     'assigned devices (vfio_*); their accesses to configuration space are among the pci_cfg ones too:',
-    ...table([['device', 'what', 'reads', 'writes'], ...rows], 2),
+    ...table([['device', 'what', 'reads', 'writes'], ...rows], [0, 1]),
     '',
   ]
 }
@@ -77,7 +72,7 @@ function virtioMmioLines({ virtioMmio }: MmioReport): string[] {
   ])
   return [
     'virtio-mmio registers, of all devices:',
-    ...table([['register', 'offset', 'reads', 'writes'], ...rows], 2),
+    ...table([['register', 'offset', 'reads', 'writes'], ...rows], [0, 1]),
     '',
   ]
 }

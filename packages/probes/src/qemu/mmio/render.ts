@@ -1,8 +1,7 @@
-import { asDisplayText } from '../../kernel/terminal.ts'
 import { problemLine } from '../../systemd/read/problem-line.ts'
-import { wrap } from '../../timeline/captions.ts'
+import { page } from '../../text/page.ts'
+import { table } from '../../text/table.ts'
 import { footLines } from './render-foot.ts'
-import { table } from './render-table.ts'
 import { configLines } from './render-config.ts'
 import type { MmioReport, MmioResult, NoMmio, PhaseRow, RegionRow, TraceFormat } from './report.ts'
 
@@ -20,12 +19,11 @@ export interface MmioRenderOptions {
  */
 export function renderMmio(result: MmioResult, { width = 100, listRegionsFrom = 10 }: MmioRenderOptions = {}): string {
   const lines = result.found ? reportLines(result, listRegionsFrom) : noneLines(result)
-  // Rows begin with blanks and are not wrapped.
-  return `${lines.flatMap((line) => (line.startsWith('  ') ? [line] : wrap(line, width))).join('\n')}\n`
+  return page(lines, width)
 }
 
 function noneLines({ message, diagnostics }: NoMmio): string[] {
-  return [asDisplayText(`no accesses: ${message}`), ...diagnostics.problems.map(problemLine)]
+  return [`no accesses: ${message}`, ...diagnostics.problems.map(problemLine)]
 }
 
 function reportLines(report: MmioReport, listRegionsFrom: number): string[] {
@@ -91,7 +89,7 @@ function phaseLines({ phases, accesses, pci, exits }: MmioReport): string[] {
     ...(exits ? [String(row.exits ?? 0)] : []),
     ...(stamped ? [ms(row.fromUs), ms(row.durationUs)] : []),
   ]
-  return table([head, ...phases.map(cells), ...(phases.length > 1 ? [cells(sumOf(phases))] : [])], 1)
+  return table([head, ...phases.map(cells), ...(phases.length > 1 ? [cells(sumOf(phases))] : [])], [0])
 }
 
 function sumOf(phases: readonly PhaseRow[]): Omit<PhaseRow, 'fromLine'> {
@@ -151,7 +149,7 @@ function regionLines(
     ...(phases.length > 1 ? region.byPhase.map(({ reads, writes }) => String(reads + writes)) : []),
   ]
   const rest = small.length === 0 ? [] : [smallRow(small, phases.length, devices)]
-  return [title, ...table([head, ...listed.map(row), ...rest], devices ? 3 : 2)]
+  return [title, ...table([head, ...listed.map(row), ...rest], devices ? [0, 1, 2] : [0, 1])]
 }
 
 /** An id says most; without one the function's name in the trace says more than a path does. */

@@ -1,5 +1,5 @@
 import { drawWaterfall, type WaterfallBar, type WaterfallRow } from '../../svg/waterfall.ts'
-import { exactMs } from '../milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
 import type { Job, JobsReport } from './jobs-report.ts'
 import { isFailure } from './words.ts'
 

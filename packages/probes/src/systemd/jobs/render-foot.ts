@@ -1,7 +1,7 @@
-import { exactMs } from '../milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
+import { table } from '../../text/table.ts'
 import type { Job, JobsReport } from './jobs-report.ts'
 import { countOf, jobName } from './render-jobs.ts'
-import { table } from './render-table.ts'
 
 /** What stands below the tables of jobs, in sections; rows are indented by two blanks. */
 export function footLines(report: JobsReport, byId: ReadonlyMap<number, Job>, listLoopsFromUs: number): string[][] {
@@ -31,7 +31,7 @@ function setOffLines({ between }: JobsReport, byId: ReadonlyMap<number, Job>): s
       ],
     ]
   })
-  return [`set off ${span}:`, ...table([['announced ms', 'ms', 'result', 'job'], ...rows], new Set([2]))]
+  return [`set off ${span}:`, ...table([['announced ms', 'ms', 'result', 'job'], ...rows], [2, 3])]
 }
 
 function depthLines({ depth, startupFinished }: JobsReport): string[] {
@@ -60,7 +60,7 @@ function loopLines({ dispatches }: JobsReport, byId: ReadonlyMap<number, Job>, l
   ])
   return [
     `PID 1 ran jobs one after another, with more of them ready: ${countOf(dispatches.length, 'loop')}, ${exactMs(sumUs)} ms in all${less === 0 ? '' : `; ${less} shorter than ${exactMs(listFromUs)} ms are not listed`}`,
-    ...(rows.length === 0 ? [] : table([['from ms', 'ms', 'jobs', 'first … last'], ...rows], new Set())),
+    ...(rows.length === 0 ? [] : table([['from ms', 'ms', 'jobs', 'first … last'], ...rows], [3])),
   ]
 }
 

@@ -1,6 +1,6 @@
-import { exactMs } from '../milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
+import { table } from '../../text/table.ts'
 import type { Job, JobsReport } from './jobs-report.ts'
-import { table } from './render-table.ts'
 import { isFailure } from './words.ts'
 
 /** A job as it is called in a line. */
@@ -21,7 +21,7 @@ export function failedLines({ failed, jobs }: JobsReport, byId: ReadonlyMap<numb
     return [[cell(job.removedUs), job.result ?? '', `${jobName(job)}${waited}`]]
   })
   if (rows.length === 0) return jobs.some(({ result }) => result !== undefined) ? ['failed: none'] : []
-  return ['failed:', ...table([['removed ms', 'result', 'job'], ...rows], new Set([1]))]
+  return ['failed:', ...table([['removed ms', 'result', 'job'], ...rows], [1, 2])]
 }
 
 // A boot in its middle queues dozens; all are in the JSON.
@@ -38,7 +38,7 @@ export function queuedLines({ queued }: JobsReport, byId: ReadonlyMap<number, Jo
     return [job.state, `${jobName(job)}${on.length === 0 ? '' : `; waits on ${listOf(on)}`}`]
   })
   const more = jobs.length - rows.length
-  return ['still queued:', ...table(rows, new Set([0])), ...(more === 0 ? [] : [`  and ${more} more, all in the JSON`])]
+  return ['still queued:', ...table(rows, [0, 1]), ...(more === 0 ? [] : [`  and ${more} more, all in the JSON`])]
 }
 
 /**
@@ -67,7 +67,7 @@ export function longestLines({ jobs, depth }: JobsReport, byId: ReadonlyMap<numb
       `${jobName(job)}${lastWaited(job, byId)}`,
     ]
   })
-  return ['queued longest:', ...table([['ms', 'waiting', 'running', 'result', 'job'], ...rows], new Set([3]))]
+  return ['queued longest:', ...table([['ms', 'waiting', 'running', 'result', 'job'], ...rows], [3, 4])]
 }
 
 function lastWaited(job: Job, byId: ReadonlyMap<number, Job>): string {

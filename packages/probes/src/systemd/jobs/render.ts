@@ -1,6 +1,5 @@
-import { asDisplayText } from '../../kernel/terminal.ts'
-import { wrap } from '../../timeline/captions.ts'
 import { problemLine } from '../read/problem-line.ts'
+import { page, sectionLines } from '../../text/page.ts'
 import type { Job, JobsReport, JobsResult, NoJobs } from './jobs-report.ts'
 import type { JobSource } from './model/job-life.ts'
 import { footLines } from './render-foot.ts'
@@ -23,14 +22,11 @@ export interface JobsRenderOptions {
 export function renderJobs(result: JobsResult, options: JobsRenderOptions = {}): string {
   const { width = 100, longest = 10, listLoopsFromUs = 100_000 } = options
   const lines = result.found ? reportLines(result, longest, listLoopsFromUs) : noJobsLines(result)
-  return `${lines.flatMap((line) => (line.startsWith(TABLE_INDENT) ? [line] : wrap(line, width))).join('\n')}\n`
+  return page(lines, width)
 }
 
-// Rows begin with blanks and are not wrapped.
-const TABLE_INDENT = '  '
-
 function noJobsLines({ message, diagnostics }: NoJobs): string[] {
-  return [asDisplayText(`no jobs: ${message}`), ...diagnostics.problems.map(problemLine)]
+  return [`no jobs: ${message}`, ...diagnostics.problems.map(problemLine)]
 }
 
 function reportLines(report: JobsReport, longest: number, listLoopsFromUs: number): string[] {
@@ -41,15 +37,7 @@ function reportLines(report: JobsReport, longest: number, listLoopsFromUs: numbe
     longestLines(report, byId, longest),
     ...footLines(report, byId, listLoopsFromUs),
   ]
-  return [
-    headLine(report),
-    ...sections.flatMap((lines) => (lines.length === 0 ? [] : ['', ...lines.map(displayed)])),
-    ...report.diagnostics.problems.map(problemLine),
-  ]
-}
-
-function displayed(line: string): string {
-  return `${/^ */.exec(line)?.[0] ?? ''}${asDisplayText(line.trimStart())}`
+  return [headLine(report), ...sectionLines(sections), ...report.diagnostics.problems.map(problemLine)]
 }
 
 const SOURCES: { readonly [source in JobSource]: string } = {
@@ -71,7 +59,7 @@ function headLine({ jobs, results, depth, sources, diagnostics }: JobsReport): s
     ...(diagnostics.units === 0 ? [] : [countOf(diagnostics.units, 'unit')]),
     'n=1',
   ]
-  return asDisplayText(parts.filter((part) => part !== '').join(' · '))
+  return parts.filter((part) => part !== '').join(' · ')
 }
 
 function countText(jobs: readonly Job[], state: Job['state']): string {

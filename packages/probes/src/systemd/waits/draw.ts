@@ -1,5 +1,5 @@
 import { drawWaterfall, type WaterfallBar, type WaterfallRow } from '../../svg/waterfall.ts'
-import { exactMs } from '../milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
 import type { PathPart } from './path.ts'
 import { PHASE_WORDS } from './phase-words.ts'
 import type { WaitsReport } from './waits-report.ts'

@@ -1,5 +1,5 @@
-import { asDisplayText } from '../../kernel/terminal.ts'
-import { exactMs } from '../milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
+import { sectionLines } from '../../text/page.ts'
 import { NOT_WAITED } from './predecessors.ts'
 import type { WaitsReport } from './waits-report.ts'
 
@@ -15,11 +15,7 @@ export function footLines(report: WaitsReport, listGapsFromUs: number): string[]
     ),
     report.findings.map(({ name, message }) => `${name}: ${message}`),
   ]
-  return sections.flatMap((lines) =>
-    lines.length === 0
-      ? []
-      : ['', ...lines.map((line) => `${/^ */.exec(line)?.[0] ?? ''}${asDisplayText(line.trimStart())}`)],
-  )
+  return sectionLines(sections)
 }
 
 function gapLines({ idleGaps, resolution }: WaitsReport, listFromUs: number): string[] {

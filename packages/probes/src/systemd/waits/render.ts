@@ -1,7 +1,7 @@
-import { asDisplayText } from '../../kernel/terminal.ts'
-import { wrap } from '../../timeline/captions.ts'
-import { exactMs } from '../milliseconds.ts'
+import { exactMs } from '../../text/milliseconds.ts'
 import { problemLine } from '../read/problem-line.ts'
+import { page } from '../../text/page.ts'
+import { table } from '../../text/table.ts'
 import type { PathPart } from './path.ts'
 import { PHASE_WORDS } from './phase-words.ts'
 import { footLines } from './render-foot.ts'
@@ -22,14 +22,11 @@ export interface WaitsRenderOptions {
 export function renderWaits(result: WaitsResult, options: WaitsRenderOptions = {}): string {
   const { width = 100, listGapsFromUs = 5000 } = options
   const lines = result.found ? reportLines(result, listGapsFromUs) : noWaitsLines(result)
-  return `${lines.flatMap((line) => (line.startsWith(TABLE_INDENT) ? [line] : wrap(line, width))).join('\n')}\n`
+  return page(lines, width)
 }
 
-// Rows begin with blanks and are not wrapped.
-const TABLE_INDENT = '  '
-
 function noWaitsLines({ target, message, diagnostics }: NoWaits): string[] {
-  return [asDisplayText(`no waits of ${target}: ${message}`), ...diagnostics.problems.map(problemLine)]
+  return [`no waits of ${target}: ${message}`, ...diagnostics.problems.map(problemLine)]
 }
 
 function reportLines(report: WaitsReport, listGapsFromUs: number): string[] {
@@ -47,9 +44,7 @@ const SOURCES = { show: 'systemctl show, microseconds', dump: 'systemd-analyze d
 
 function headLine({ target, unit, totalUs, origin, source, diagnostics }: WaitsReport): string {
   const name = target === unit ? target : `${target} (${unit})`
-  return asDisplayText(
-    `${name} after ${exactMs(totalUs)} ms · from ${ORIGINS[origin]} · ${SOURCES[source]} · ${diagnostics.units} units · n=1`,
-  )
+  return `${name} after ${exactMs(totalUs)} ms · from ${ORIGINS[origin]} · ${SOURCES[source]} · ${diagnostics.units} units · n=1`
 }
 
 function partLines({ parts, totalUs }: WaitsReport): string[] {
@@ -60,11 +55,7 @@ function partLines({ parts, totalUs }: WaitsReport): string[] {
     sayPart(part),
   ])
   const cells = [['from ms', 'ms', 'kind', 'what'], ...rows, ['', exactMs(totalUs), '', 'sum of the parts']]
-  const widths = [0, 1, 2].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
-  const [fromWidth = 0, msWidth = 0, kindWidth = 0] = widths
-  return cells.map(([from = '', length = '', kind = '', what = '']) =>
-    `${TABLE_INDENT}${from.padStart(fromWidth)}  ${length.padStart(msWidth)}  ${kind.padEnd(kindWidth)}  ${asDisplayText(what)}`.trimEnd(),
-  )
+  return table(cells, [2, 3])
 }
 
 const WORDS: { readonly [kind in PathPart['kind']]: string } = {
