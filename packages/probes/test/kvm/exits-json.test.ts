@@ -1,21 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { exits, exitsJson, exitsOverBoots, renderExits } from '../../src/index.ts'
+import { problemsOf } from '../schema/problems-of.ts'
 import { countersFile, marksFile, onHardware } from './a-record.ts'
 import { recorded, reportOf } from './recordings.ts'
 
-const schema = JSON.parse(
-  readFileSync(new URL('../../schema/exits-v1.schema.json', import.meta.url), 'utf8'),
-) as AnySchemaObject
-const validate = new Ajv2020({ allErrors: true }).compile(schema)
-
-function problems(value: unknown): string[] {
-  const valid = validate(JSON.parse(JSON.stringify(value)))
-  return valid === true
-    ? []
-    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
-}
+const problems = problemsOf('exits-v1')
 
 const boot = (kernelExits: number): ReturnType<typeof reportOf> =>
   reportOf(

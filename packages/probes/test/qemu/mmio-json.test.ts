@@ -1,20 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { mmio, mmioJson } from '../../src/index.ts'
+import { problemsOf } from '../schema/problems-of.ts'
 import { access, fixture, GOLDEN, memoryMapText } from './traces.ts'
 
-const schema = JSON.parse(
-  readFileSync(new URL('../../schema/mmio-v1.schema.json', import.meta.url), 'utf8'),
-) as AnySchemaObject
-const validate = new Ajv2020({ allErrors: true }).compile(schema)
-
-function problems(value: unknown): string[] {
-  const valid = validate(JSON.parse(JSON.stringify(value)))
-  return valid === true
-    ? []
-    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
-}
+const problems = problemsOf('mmio-v1')
 
 describe('the JSON of accesses', () => {
   it.each(Object.keys(GOLDEN))('fits its schema for %s', (trace) => {

@@ -1,20 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { drawGraph, graphJson, graphPerfetto, graphStacks, renderGraph } from '../../../src/index.ts'
+import { problemsOf } from '../../schema/problems-of.ts'
 import { graphOf, HEADER, recording, reportOf, section } from './traces.ts'
 
-const schema = JSON.parse(
-  readFileSync(new URL('../../../schema/graph-v1.schema.json', import.meta.url), 'utf8'),
-) as AnySchemaObject
-const validate = new Ajv2020({ allErrors: true }).compile(schema)
-
-function problems(value: unknown): string[] {
-  const valid = validate(JSON.parse(JSON.stringify(value)))
-  return valid === true
-    ? []
-    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
-}
+const problems = problemsOf('graph-v1')
 
 const BOOT = recording('6.17-boot-acpi_init-depth3-smp2.txt')
 const OLD = recording('6.1.0-57-smp2-all-options.txt')

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import {
   compareInitcalls,
@@ -11,19 +10,10 @@ import {
   initcallsOverBootsJson,
   renderInitcalls,
 } from '../../../src/index.ts'
+import { problemsOf } from '../../schema/problems-of.ts'
 import { at, KERNELS, linux, pair, recorded, reportOf, switched } from './logs.ts'
 
-const schema = JSON.parse(
-  readFileSync(new URL('../../../schema/initcalls-v1.schema.json', import.meta.url), 'utf8'),
-) as AnySchemaObject
-const validate = new Ajv2020({ allErrors: true }).compile(schema)
-
-function problems(value: unknown): string[] {
-  const valid = validate(JSON.parse(JSON.stringify(value)))
-  return valid === true
-    ? []
-    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
-}
+const problems = problemsOf('initcalls-v1')
 
 const PANIC = `${linux('6.1.0')}${pair('a', 1000, 1200, 0)}${switched(2000)}${at(3000)}calling  bad+0x0/0x4 [m] @ 90\n${at(4000)}Kernel panic - not syncing: no\n`
 
