@@ -18,7 +18,8 @@ import { addMachineFlags, boxOptionsOf, type MachineFlags, wholeNumber } from '.
 import { interrupts } from './boot-interrupt.ts'
 import { withLiveBox } from './live-box.ts'
 import { reported } from './reported.ts'
-import { terminalOf } from './terminal.ts'
+import { refuse } from './refuse.ts'
+import { printResult } from './print-result.ts'
 
 interface ExitsFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -134,23 +135,10 @@ async function ablate(flags: ExitsFlags, rows: readonly AblationName[]): Promise
 }
 
 function print(result: ExitsResult, { json = false, vcpus = false }: ExitsFlags): 0 | 1 {
-  if (json) process.stdout.write(`${JSON.stringify(exitsJson(result), null, 2)}\n`)
-  else if (result.found) {
-    process.stdout.write(renderExits(result, { width: terminalOf(process.stdout).width, perVcpu: vcpus }))
-  } else process.stderr.write(`boxlab: ${renderExits(result)}`)
-  return result.found ? 0 : 1
+  const render: typeof renderExits = (one, options) => renderExits(one, { ...options, perVcpu: vcpus })
+  return printResult(result, { json, toJson: exitsJson, render })
 }
 
-function printOverBoots(reports: readonly ExitsReport[], { json = false }: ExitsFlags): 0 {
-  const over = exitsOverBoots(reports)
-  const text = json
-    ? `${JSON.stringify(exitsJson(over), null, 2)}\n`
-    : renderExits(over, { width: terminalOf(process.stdout).width })
-  process.stdout.write(text)
-  return 0
-}
-
-function refuse(why: string): 2 {
-  process.stderr.write(`boxlab: ${why}\n`)
-  return 2
+function printOverBoots(reports: readonly ExitsReport[], { json }: ExitsFlags): 0 | 1 {
+  return printResult(exitsOverBoots(reports), { json, toJson: exitsJson, render: renderExits })
 }

@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs'
 import {
   drawGraph,
   graph,
@@ -7,15 +6,16 @@ import {
   type GraphReport,
   type GraphResult,
   graphStacks,
-  type NamedInput,
   renderGraph,
 } from '@boxlab/probes'
 import type { Command } from 'commander'
 import { bootTraceCmdline, traceInputs } from '../graph/tracefs.ts'
 import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
-import { terminalOf } from './terminal.ts'
 import { writeOut } from './write-out.ts'
+import { readInputs } from './read-inputs.ts'
+import { refuse } from './refuse.ts'
+import { printResult } from './print-result.ts'
 
 interface GraphFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -75,34 +75,16 @@ function names(text: string): readonly string[] {
 }
 
 function fromFiles(from: readonly string[], flags: GraphFlags): 0 | 1 | 2 {
-  const inputs: NamedInput[] = []
-  for (const name of from) {
-    try {
-      if (!statSync(name).isDirectory()) {
-        inputs.push({ name, input: readFileSync(name) })
-        continue
-      }
-      const recorded = traceInputs(name)
-      if (recorded.length === 0)
-        return refuse(`the record ${name} has no trace; call \`box.graph()\` while the box runs`)
-      inputs.push(...recorded)
-    } catch (error) {
-      const why = (error as NodeJS.ErrnoException).code ?? String(error)
-      return refuse(`${name} cannot be read (${why}); give a file with a function_graph trace`)
-    }
-  }
-  return print(graph(inputs), flags)
-}
-
-function refuse(problem: string): 2 {
-  process.stderr.write(`boxlab: ${problem}\n`)
-  return 2
+  const inputs = readInputs(from, {
+    ofRecord: traceInputs,
+    without: 'no trace; call `box.graph()` while the box runs',
+    remedy: 'give a file with a function_graph trace',
+  })
+  return typeof inputs === 'string' ? refuse(inputs) : print(graph(inputs), flags)
 }
 
 function print(result: GraphResult, flags: GraphFlags): 0 | 1 {
-  if (flags.json) process.stdout.write(`${JSON.stringify(graphJson(result), null, 2)}\n`)
-  else if (result.found) process.stdout.write(renderGraph(result, { width: terminalOf(process.stdout).width }))
-  else process.stderr.write(`boxlab: ${renderGraph(result)}`)
+  printResult(result, { json: flags.json, toJson: graphJson, render: renderGraph })
   return result.found ? writeForms(result, flags) : 1
 }
 

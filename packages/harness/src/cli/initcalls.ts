@@ -24,6 +24,7 @@ import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts
 import { withLiveBox } from './live-box.ts'
 import { terminalOf } from './terminal.ts'
 import { writeOut } from './write-out.ts'
+import { refuse } from './refuse.ts'
 
 interface InitcallsFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -228,9 +229,4 @@ function optionsOf({ longest }: InitcallsFlags): { readonly width: number; reado
 function explainNone(path: string, result: InitcallsResult & { readonly found: false }): 1 {
   process.stderr.write(`boxlab: ${path}: ${renderInitcalls(result)}`)
   return 1
-}
-
-function refuse(problem: string): 2 {
-  process.stderr.write(`boxlab: ${problem}\n`)
-  return 2
 }

@@ -4,10 +4,11 @@ import { observerCost, renderObserverCost } from '../systemd/observer-cost.ts'
 import { addMachineFlags, boxOptionsOf, type MachineFlags } from './boot-flags.ts'
 import { interrupts } from './boot-interrupt.ts'
 import { withLiveBox } from './live-box.ts'
-import { readInputs } from './read-inputs.ts'
+import { ofSystemd, readInputs } from './read-inputs.ts'
+import { refuse } from './refuse.ts'
 import { reported } from './reported.ts'
-import { terminalOf } from './terminal.ts'
 import { writeOut } from './write-out.ts'
+import { printResult } from './print-result.ts'
 
 interface JobsFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -37,8 +38,7 @@ export function addJobs(program: Command): void {
   addMachineFlags(command).action(async (flags: JobsFlags) => {
     if (flags.from) process.exitCode = fromFiles(flags.from, flags)
     else if (!flags.image) {
-      process.stderr.write('boxlab: give --from FILE… or --image KIND:PLACE; see `boxlab jobs --help`\n')
-      process.exitCode = 2
+      process.exitCode = refuse('give --from FILE… or --image KIND:PLACE; see `boxlab jobs --help`')
     } else if (flags.observer) await reported(() => observe(flags))
     else process.exitCode = await withLiveBox(flags, { jobs: true }, async (box) => print(await box.jobs(), flags))
   })
@@ -46,23 +46,13 @@ export function addJobs(program: Command): void {
 
 /** 2 for files that cannot be read; 1 for files without an answer. */
 function fromFiles(from: readonly string[], flags: JobsFlags): 0 | 1 | 2 {
-  const inputs = readInputs(from, 'give a recording, or a file with the output of systemctl list-jobs', [
-    'jobs',
-    'units',
-    'queue',
-    'queuedUnits',
-  ])
-  if (typeof inputs === 'string') {
-    process.stderr.write(inputs)
-    return 2
-  }
-  return print(jobs(inputs), flags)
+  const remedy = 'give a recording, or a file with the output of systemctl list-jobs'
+  const inputs = readInputs(from, { ...ofSystemd(['jobs', 'units', 'queue', 'queuedUnits']), remedy })
+  return typeof inputs === 'string' ? refuse(inputs) : print(jobs(inputs), flags)
 }
 
 function print(result: JobsResult, { svg, json = false }: JobsFlags): 0 | 1 {
-  if (json) process.stdout.write(`${JSON.stringify(jobsJson(result), null, 2)}\n`)
-  else if (result.found) process.stdout.write(renderJobs(result, { width: terminalOf(process.stdout).width }))
-  else process.stderr.write(`boxlab: ${renderJobs(result)}`)
+  printResult(result, { json, toJson: jobsJson, render: renderJobs })
   if (!result.found) return 1
   return svg === undefined ? 0 : writeOut(svg, drawJobs(result))
 }

@@ -5,7 +5,8 @@ import type { Command } from 'commander'
 import { readMmio, traceFiles } from '../reports/record-mmio.ts'
 import { addMachineFlags, type MachineFlags } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
-import { terminalOf } from './terminal.ts'
+import { refuse } from './refuse.ts'
+import { printResult } from './print-result.ts'
 
 interface MmioFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -87,13 +88,5 @@ function codeOf(error: unknown): string {
 }
 
 function print(result: MmioResult, json: boolean): 0 | 1 {
-  if (json) process.stdout.write(`${JSON.stringify(mmioJson(result), null, 2)}\n`)
-  else if (result.found) process.stdout.write(renderMmio(result, { width: terminalOf(process.stdout).width }))
-  else process.stderr.write(`boxlab: ${renderMmio(result)}`)
-  return result.found ? 0 : 1
-}
-
-function refuse(problem: string): 2 {
-  process.stderr.write(`boxlab: ${problem}\n`)
-  return 2
+  return printResult(result, { json, toJson: mmioJson, render: renderMmio })
 }

@@ -6,6 +6,7 @@ import { baseOf, mutationGate } from '../mutate/gate.ts'
 import { gateMarkdown } from '../mutate/markdown.ts'
 import { interrupts } from './boot-interrupt.ts'
 import { writeOut } from './write-out.ts'
+import { refuse } from './refuse.ts'
 
 interface MutateFlags {
   readonly config: string
@@ -62,9 +63,4 @@ async function run(files: readonly string[], { config: path, since, json, markdo
   } finally {
     interrupt.end()
   }
-}
-
-function refuse(sentence: string): 2 {
-  process.stderr.write(`boxlab: ${sentence}\n`)
-  return 2
 }

@@ -4,6 +4,7 @@ import { renderStageTable, type Timeline, timelineJson } from '@boxlab/probes'
 import type { Command } from 'commander'
 import { readTimeline } from '../reports/record-timeline.ts'
 import { terminalOf } from './terminal.ts'
+import { refuse } from './refuse.ts'
 
 /** Adds `boxlab show`: the stage table from a record alone. */
 export function addShow(program: Command): void {
@@ -32,11 +33,6 @@ function show(record: string, json: boolean): 0 | 1 | 2 {
     : renderStageTable(timeline, terminalOf(process.stdout))
   process.stdout.write(text)
   return timeline.marks.length === 0 ? 1 : 0
-}
-
-function refuse(problem: string): 2 {
-  process.stderr.write(`boxlab: ${problem}\n`)
-  return 2
 }
 
 /** Why a path is not a record. Either file alone makes one: the other may have been lost, or not written yet. */

@@ -15,8 +15,9 @@ import { Wait } from '../wait/index.ts'
 import { addMachineFlags, type MachineFlags, wholeNumber } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
 import { whyNoRecord } from './show.ts'
-import { terminalOf } from './terminal.ts'
 import { writeOut } from './write-out.ts'
+import { refuse } from './refuse.ts'
+import { printResult } from './print-result.ts'
 
 interface SshFirstFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -122,15 +123,8 @@ function kindOf(text: string): 'ssh' | 'clock' | 'marks' | 'boot' | 'jobs' {
 }
 
 function print(result: SshFirstResult, { svg, json }: SshFirstFlags): 0 | 1 {
-  if (json) process.stdout.write(`${JSON.stringify(sshFirstJson(result), null, 2)}\n`)
-  else if (result.found) process.stdout.write(renderSshFirst(result, { width: terminalOf(process.stdout).width }))
-  else process.stderr.write(`boxlab: ${renderSshFirst(result)}`)
+  printResult(result, { json, toJson: sshFirstJson, render: renderSshFirst })
   if (!result.found) return 1
   const written = svg === undefined ? 0 : writeOut(svg, drawSshFirst(result))
   return result.refused === undefined ? written : 1
-}
-
-function refuse(problem: string): 2 {
-  process.stderr.write(`boxlab: ${problem}\n`)
-  return 2
 }

@@ -4,9 +4,10 @@ import type { Command } from 'commander'
 import { promptOfRecord } from '../systemd/record-texts.ts'
 import { addMachineFlags, type MachineFlags } from './boot-flags.ts'
 import { withLiveBox } from './live-box.ts'
-import { readInputs } from './read-inputs.ts'
-import { terminalOf } from './terminal.ts'
+import { ofSystemd, readInputs } from './read-inputs.ts'
+import { refuse } from './refuse.ts'
 import { writeOut } from './write-out.ts'
+import { printResult } from './print-result.ts'
 
 interface WaitsFlags extends MachineFlags {
   readonly from?: readonly string[]
@@ -38,27 +39,22 @@ export function addWaits(program: Command): void {
 
 /** 2 for files that cannot be read; 1 for files without an answer. */
 function fromFiles(from: readonly string[], flags: WaitsFlags): 0 | 1 | 2 {
-  const inputs = readInputs(from, 'give a file with the output of systemctl show', ['units'])
-  if (typeof inputs === 'string') {
-    process.stderr.write(inputs)
-    return 2
-  }
+  const remedy = 'give a file with the output of systemctl show'
+  const inputs = readInputs(from, { ...ofSystemd(['units']), remedy })
+  if (typeof inputs === 'string') return refuse(inputs)
   const record = from.find((path) => statSync(path).isDirectory())
   return print(waits(inputs, { ...flags, console: record === undefined ? undefined : promptOfRecord(record) }), flags)
 }
 
 async function fromBoot(flags: WaitsFlags): Promise<number> {
   if (!flags.image) {
-    process.stderr.write('boxlab: give --from FILE… or --image KIND:PLACE; see `boxlab waits --help`\n')
-    return 2
+    return refuse('give --from FILE… or --image KIND:PLACE; see `boxlab waits --help`')
   }
   return withLiveBox(flags, { waits: true }, async (box) => print(await box.waits(flags), flags))
 }
 
 function print(result: WaitsResult, { svg, json = false }: WaitsFlags): 0 | 1 {
-  if (json) process.stdout.write(`${JSON.stringify(waitsJson(result), null, 2)}\n`)
-  else if (result.found) process.stdout.write(renderWaits(result, { width: terminalOf(process.stdout).width }))
-  else process.stderr.write(`boxlab: ${renderWaits(result)}`)
+  printResult(result, { json, toJson: waitsJson, render: renderWaits })
   if (!result.found) return 1
   return svg === undefined ? 0 : writeOut(svg, drawWaits(result))
 }

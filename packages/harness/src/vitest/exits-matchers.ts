@@ -10,6 +10,7 @@ import {
 } from '@boxlab/probes'
 import { expect } from 'vitest'
 import { Box } from '../box.ts'
+import type { Answer } from './answer.ts'
 
 /** A bound of exits. `about` with `percent` is a band around a number. */
 export type ExitsBound =
@@ -35,11 +36,6 @@ export interface ExitsMatchers<R = unknown> {
 
 declare module 'vitest' {
   interface Matchers<R, T> extends ExitsMatchers<R> {}
-}
-
-interface Answer {
-  readonly pass: boolean
-  readonly message: () => string
 }
 
 /** The matchers, for `expect.extend`; importing `@boxlab/harness/vitest` has done that. */

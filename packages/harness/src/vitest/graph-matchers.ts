@@ -1,6 +1,7 @@
 import { type GraphReport, type GraphResult, type GraphSpan, renderGraph } from '@boxlab/probes'
 import { expect } from 'vitest'
 import { durationMs } from '../duration.ts'
+import type { Answer } from './answer.ts'
 import type { Within } from './matchers.ts'
 
 /** What must hold of the spans of a function; all that is given counts. */
@@ -28,11 +29,6 @@ export interface GraphMatchers<R = unknown> {
 
 declare module 'vitest' {
   interface Matchers<R, T> extends GraphMatchers<R> {}
-}
-
-interface Answer {
-  readonly pass: boolean
-  readonly message: () => string
 }
 
 function report(received: unknown, matcher: string): GraphReport {

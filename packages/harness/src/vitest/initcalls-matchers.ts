@@ -2,6 +2,7 @@ import type { Initcall, InitcallsReport, InitcallsResult } from '@boxlab/probes'
 import { expect } from 'vitest'
 import { Box } from '../box.ts'
 import { durationMs } from '../duration.ts'
+import type { Answer } from './answer.ts'
 import type { Within } from './matchers.ts'
 
 /** Bounds of a call. */
@@ -28,11 +29,6 @@ export interface InitcallsMatchers<R = unknown> {
 
 declare module 'vitest' {
   interface Matchers<R, T> extends InitcallsMatchers<R> {}
-}
-
-interface Answer {
-  readonly pass: boolean
-  readonly message: () => string
 }
 
 async function reportOf(received: unknown, matcher: string): Promise<InitcallsReport> {

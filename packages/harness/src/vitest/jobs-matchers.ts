@@ -1,6 +1,7 @@
 import { type Job, type JobsReport, type JobsResult, renderJobs } from '@boxlab/probes'
 import { expect } from 'vitest'
 import { Box } from '../box.ts'
+import type { Answer } from './answer.ts'
 
 /** Jobs that were set off, by the names of their units; a pattern stands for names with numbers in them. */
 export type JobNames = readonly (string | RegExp)[]
@@ -20,11 +21,6 @@ export interface JobsMatchers<R = unknown> {
 
 declare module 'vitest' {
   interface Matchers<R, T> extends JobsMatchers<R> {}
-}
-
-interface Answer {
-  readonly pass: boolean
-  readonly message: () => string
 }
 
 async function report(received: unknown, matcher: string): Promise<JobsReport> {

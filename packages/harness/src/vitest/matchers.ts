@@ -5,6 +5,7 @@ import { expect } from 'vitest'
 import { Box } from '../box.ts'
 import { durationMs } from '../duration.ts'
 import { readTimeline } from '../reports/record-timeline.ts'
+import type { Answer } from './answer.ts'
 
 /** A time: milliseconds, or a text such as `500ms`, `1.5s`, `2m`. */
 export type Within = number | string
@@ -30,11 +31,6 @@ export interface BoxMatchers<R = unknown> {
 
 declare module 'vitest' {
   interface Matchers<R, T> extends BoxMatchers<R> {}
-}
-
-interface Answer {
-  readonly pass: boolean
-  readonly message: () => string
 }
 
 function recordOf(received: unknown, matcher: string): string {

@@ -1,6 +1,7 @@
 import type { MmioReport, MmioResult, Polled, ReadsWrites, RegionRow } from '@boxlab/probes'
 import { expect } from 'vitest'
 import { Box } from '../box.ts'
+import type { Answer } from './answer.ts'
 
 /** An exact count, or a band with both ends in it. */
 export type Count = number | { readonly min?: number; readonly max?: number }
@@ -40,11 +41,6 @@ export interface MmioMatchers<R = unknown> {
 
 declare module 'vitest' {
   interface Matchers<R, T> extends MmioMatchers<R> {}
-}
-
-interface Answer {
-  readonly pass: boolean
-  readonly message: () => string
 }
 
 async function reportOf(received: unknown): Promise<MmioReport> {

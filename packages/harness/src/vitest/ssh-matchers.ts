@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { Box } from '../box.ts'
 import { durationMs } from '../duration.ts'
 import { readSshFirst } from '../reports/record-ssh-first.ts'
+import type { Answer } from './answer.ts'
 import type { Within } from './matchers.ts'
 
 /** Bounds of logins. */
@@ -26,11 +27,6 @@ export interface SshMatchers<R = unknown> {
 
 declare module 'vitest' {
   interface Matchers<R, T> extends SshMatchers<R> {}
-}
-
-interface Answer {
-  readonly pass: boolean
-  readonly message: () => string
 }
 
 function loginsOf(received: unknown, matcher: string): SshFirst {

@@ -2,6 +2,7 @@ import { renderWaits, type WaitsReport, type WaitsResult } from '@boxlab/probes'
 import { expect } from 'vitest'
 import { Box } from '../box.ts'
 import { durationMs } from '../duration.ts'
+import type { Answer } from './answer.ts'
 import type { Within } from './matchers.ts'
 
 /** The units that a critical path must have, or must not have, in whatever order. */
@@ -34,11 +35,6 @@ export interface WaitsMatchers<R = unknown> {
 
 declare module 'vitest' {
   interface Matchers<R, T> extends WaitsMatchers<R> {}
-}
-
-interface Answer {
-  readonly pass: boolean
-  readonly message: () => string
 }
 
 interface Asked {

@@ -1,0 +1,5 @@
+/** What a matcher gives to vitest. */
+export interface Answer {
+  readonly pass: boolean
+  readonly message: () => string
+}
