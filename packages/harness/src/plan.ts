@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
+import { ACCESS_EVENTS } from '@boxlab/probes'
 import { agentPath, type BootPlan, BoxError, fileSha256, hostTscKhz, type Machine } from '@boxlab/native'
 import { findEngine } from './engine.ts'
 import { guestModules } from './guest-modules.ts'
@@ -126,13 +127,8 @@ export async function planBoot(
 }
 
 /** What `box.mmio()` reads; one that a version of QEMU does not have is a warning of its own. */
-const ACCESS_EVENTS = [
-  'memory_region_ops_read',
-  'memory_region_ops_write',
-  'memory_region_subpage_read',
-  'memory_region_subpage_write',
-  'memory_region_ram_device_read',
-  'memory_region_ram_device_write',
+const TRACED_EVENTS: readonly string[] = [
+  ...ACCESS_EVENTS,
   'pci_cfg_read',
   'pci_cfg_write',
   'kvm_run_exit',
@@ -142,7 +138,7 @@ const ACCESS_EVENTS = [
 ]
 
 function tracedEvents(trace: boolean | TraceOptions): readonly string[] {
-  return typeof trace === 'boolean' ? ACCESS_EVENTS : trace.events
+  return typeof trace === 'boolean' ? TRACED_EVENTS : trace.events
 }
 
 /** Texts on the console that the runtime watches for: what the box is waited for by, and where its counters are read. */

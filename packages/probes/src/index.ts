@@ -2,7 +2,7 @@ export type { Cause, CauseEvidence, CauseId } from './cause/cause.ts'
 export type { BootEvidence, EngineExit, HostMemory } from './cause/evidence.ts'
 export { likelyCause, likelyCauses } from './cause/likely-cause.ts'
 
-export type { AsyncByteInput, ByteInput } from './input/byte-input.ts'
+export type { AsyncByteInput, ByteInput, NamedInput } from './input/byte-input.ts'
 export type { Diagnostic, DiagnosticName } from './input/diagnostics.ts'
 export {
   type ItemReader,
@@ -266,10 +266,10 @@ export type { PhaseName } from './systemd/waits/phases.ts'
 export type { NotWaitedFor, NotWaitedReason } from './systemd/waits/predecessors.ts'
 export type { LoginPrompt } from './systemd/waits/prompt.ts'
 export { readSystemd, type SystemdReading } from './systemd/read/read-systemd.ts'
+export type { Problem } from './input/problems.ts'
 export type { ReadingDiagnostic, ReadingDiagnosticName } from './systemd/read/reading-diagnostics.ts'
 export { renderWaits, type WaitsRenderOptions } from './systemd/waits/render.ts'
 export type { Slack } from './systemd/waits/slack.ts'
-export type { NamedInput } from './systemd/read/tokenize.ts'
 export { waits, waitsOf } from './systemd/waits/waits.ts'
 export { waitsJson, type WaitsJson } from './systemd/waits/waits-json.ts'
 export type {

@@ -1,6 +1,12 @@
 /** Bytes or text that is already there, whole or in chunks. Text counts as its UTF-8 bytes. */
 export type ByteInput = Uint8Array | string | Iterable<Uint8Array | string>
 
+/** An input under the name that diagnostics call it by. */
+export interface NamedInput {
+  readonly name: string
+  readonly input: ByteInput
+}
+
 /** The same as it arrives, such as a `ReadStream`. */
 export type AsyncByteInput = AsyncIterable<Uint8Array | string>
 

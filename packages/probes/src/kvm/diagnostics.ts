@@ -1,4 +1,4 @@
-import { countProblems, type ReadingDiagnostic, type ReadingProblems } from '../systemd/read/reading-diagnostics.ts'
+import { countProblems, type Problem, type Problems } from '../input/problems.ts'
 
 const MEANINGS: {
   readonly unparsed: string
@@ -30,8 +30,8 @@ const MEANINGS: {
 
 export type ExitsDiagnosticName = keyof typeof MEANINGS
 /** What the reader of statistics could not use, counted by name. */
-export type ExitsDiagnostic = ReadingDiagnostic<ExitsDiagnosticName>
-export type ExitsProblems = ReadingProblems<ExitsDiagnosticName>
+export type ExitsDiagnostic = Problem<ExitsDiagnosticName>
+export type ExitsProblems = Problems<ExitsDiagnosticName>
 
 const INFO: ReadonlySet<ExitsDiagnosticName> = new Set(['unparsed', 'empty-reply', 'partial-sample'])
 

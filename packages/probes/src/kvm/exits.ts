@@ -1,5 +1,4 @@
-import type { ByteInput } from '../input/byte-input.ts'
-import type { NamedInput } from '../systemd/read/tokenize.ts'
+import type { ByteInput, NamedInput } from '../input/byte-input.ts'
 import { readBoot } from '../timeline/read-boot.ts'
 import { readMarks } from '../timeline/tokenize.ts'
 import type { MarkLine } from '../timeline/record.ts'

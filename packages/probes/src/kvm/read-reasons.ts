@@ -1,4 +1,4 @@
-import { countExitsProblems, type ExitsProblems } from './diagnostics.ts'
+import type { ExitsProblems } from './diagnostics.ts'
 
 /** How often a reason was why a guest was left, as a tool printed it. */
 export interface ReasonCount {
@@ -44,11 +44,7 @@ const PAIRS = /^[a-z]\w{1,40}: ?\d{1,18}(?:, ?[a-z]\w{1,40}: ?\d{1,18})*,?$/
  * Reads the tables of `perf kvm stat` (live and report, any columns), of bcc's kvmexit and of vmtop (`hlt: 12, msr_write: 33`,
  * wrapped or not). A header, or a refresh of the tool, begins the next table.
  */
-export function readReasons(
-  file: string,
-  add: (table: ReasonTable) => void,
-  problems: ExitsProblems = countExitsProblems(file),
-): ReasonReader {
+export function readReasons(file: string, add: (table: ReasonTable) => void, problems: ExitsProblems): ReasonReader {
   let open: Open | undefined
   let tables = 0
   let wrapped = false

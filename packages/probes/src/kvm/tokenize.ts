@@ -1,7 +1,6 @@
-import { type ByteInput, chunksOf, encodeChunks } from '../input/byte-input.ts'
+import { type ByteInput, chunksOf, encodeChunks, type NamedInput } from '../input/byte-input.ts'
 import { isObject, type JsonObject } from '../input/fields.ts'
 import { splitLines } from '../input/line-splitter.ts'
-import type { NamedInput } from '../systemd/read/tokenize.ts'
 import { assembleStats } from './assemble.ts'
 import { countExitsProblems, type ExitsDiagnostic, type ExitsProblems } from './diagnostics.ts'
 import { takeCountersLine } from './read-counters.ts'

@@ -1,13 +1,13 @@
-import { countProblems, type ReadingDiagnostic, type ReadingProblems } from '../../systemd/read/reading-diagnostics.ts'
+import { countProblems, type Problem, type Problems } from '../../input/problems.ts'
 
 /** What the reader of a trace could not use, by kind. */
 export type GraphDiagnosticName = keyof typeof MEANINGS
 
 /** A kind with how often and where. */
-export type GraphDiagnostic = ReadingDiagnostic<GraphDiagnosticName>
+export type GraphDiagnostic = Problem<GraphDiagnosticName>
 
 /** Counts what one input could not give. */
-export type GraphProblems = ReadingProblems<GraphDiagnosticName>
+export type GraphProblems = Problems<GraphDiagnosticName>
 
 const MEANINGS: {
   readonly unparsed: string

@@ -1,4 +1,4 @@
-import type { NamedInput } from '../../systemd/read/tokenize.ts'
+import type { NamedInput } from '../../input/byte-input.ts'
 import { cpuShare } from './cpu-share.ts'
 import { graphFindings } from './findings.ts'
 import { type Frame, trueTask, type UnopenedFrame } from './frames.ts'

@@ -1,6 +1,6 @@
 import { LINE_CAP_BYTES } from '../../input/line-splitter.ts'
 import { textOf } from '../../systemd/read/text-lines.ts'
-import type { NamedInput } from '../../systemd/read/tokenize.ts'
+import type { NamedInput } from '../../input/byte-input.ts'
 import { parsePrintk } from '../printk.ts'
 import { plainText } from '../terminal.ts'
 import { columnsOfHeader, type GraphColumn, inferColumns } from './columns.ts'

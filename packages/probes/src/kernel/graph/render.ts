@@ -1,5 +1,5 @@
 import { exactMs } from '../../text/milliseconds.ts'
-import { problemLine } from '../../systemd/read/problem-line.ts'
+import { problemLine } from '../../text/problem-line.ts'
 import { page, sectionLines } from '../../text/page.ts'
 import { table } from '../../text/table.ts'
 import type { GraphReport, GraphResult, GraphSpan, NoGraph } from './graph-report.ts'

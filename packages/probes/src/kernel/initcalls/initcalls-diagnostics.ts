@@ -1,11 +1,11 @@
-import { countProblems, type ReadingDiagnostic, type ReadingProblems } from '../../systemd/read/reading-diagnostics.ts'
+import { countProblems, type Problem, type Problems } from '../../input/problems.ts'
 
 export type InitcallsDiagnosticName = keyof typeof MEANINGS
 
 /** A kind of what the reader could not use, with how often and where. */
-export type InitcallsDiagnostic = ReadingDiagnostic<InitcallsDiagnosticName>
+export type InitcallsDiagnostic = Problem<InitcallsDiagnosticName>
 
-export type InitcallsProblems = ReadingProblems<InitcallsDiagnosticName>
+export type InitcallsProblems = Problems<InitcallsDiagnosticName>
 
 const MEANINGS: {
   readonly unreadable: string

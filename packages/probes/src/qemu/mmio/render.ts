@@ -1,4 +1,4 @@
-import { problemLine } from '../../systemd/read/problem-line.ts'
+import { problemLine } from '../../text/problem-line.ts'
 import { page } from '../../text/page.ts'
 import { table } from '../../text/table.ts'
 import { footLines } from './render-foot.ts'

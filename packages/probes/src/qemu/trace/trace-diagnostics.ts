@@ -1,9 +1,9 @@
-import { countProblems, type ReadingDiagnostic, type ReadingProblems } from '../../systemd/read/reading-diagnostics.ts'
+import { countProblems, type Problem, type Problems } from '../../input/problems.ts'
 
 /** What a reader of QEMU's traces could not use, by kind. */
 export type TraceDiagnosticName = keyof typeof MEANINGS
-export type TraceDiagnostic = ReadingDiagnostic<TraceDiagnosticName>
-export type TraceProblems = ReadingProblems<TraceDiagnosticName>
+export type TraceDiagnostic = Problem<TraceDiagnosticName>
+export type TraceProblems = Problems<TraceDiagnosticName>
 
 const MEANINGS: {
   readonly unparsed: string

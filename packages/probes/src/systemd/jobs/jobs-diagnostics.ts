@@ -1,19 +1,15 @@
+import type { ReadingDiagnosticName } from '../read/reading-diagnostics.ts'
+import { countProblems, type Problem, type Problems } from '../../input/problems.ts'
 import type { Diagnostic } from '../../input/diagnostics.ts'
-import {
-  countProblems,
-  type ReadingDiagnostic,
-  type ReadingDiagnosticName,
-  type ReadingProblems,
-} from '../read/reading-diagnostics.ts'
 
 /** What the readers of jobs could not use, by kind; the kinds of the units' reader come beside them. */
 export type JobsDiagnosticName = ReadingDiagnosticName | keyof typeof MEANINGS
 
 /** A kind with how often and where. */
-export type JobsDiagnostic = ReadingDiagnostic<JobsDiagnosticName>
+export type JobsDiagnostic = Problem<JobsDiagnosticName>
 
 /** Counts what one input could not give. */
-export type JobsProblems = ReadingProblems<keyof typeof MEANINGS>
+export type JobsProblems = Problems<keyof typeof MEANINGS>
 
 const MEANINGS: {
   readonly unparsed: string

@@ -1,4 +1,4 @@
-import type { NamedInput } from '../read/tokenize.ts'
+import type { NamedInput } from '../../input/byte-input.ts'
 import { queueDepth } from './analyse/depth.ts'
 import { dispatches } from './analyse/dispatch.ts'
 import { jobsFindings } from './analyse/findings.ts'

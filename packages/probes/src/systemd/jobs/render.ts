@@ -1,4 +1,4 @@
-import { problemLine } from '../read/problem-line.ts'
+import { problemLine } from '../../text/problem-line.ts'
 import { page, sectionLines } from '../../text/page.ts'
 import type { Job, JobsReport, JobsResult, NoJobs } from './jobs-report.ts'
 import type { JobSource } from './model/job-life.ts'

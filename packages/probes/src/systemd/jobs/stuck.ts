@@ -1,4 +1,4 @@
-import type { NamedInput } from '../read/tokenize.ts'
+import type { NamedInput } from '../../input/byte-input.ts'
 import { readSystemd } from '../read/read-systemd.ts'
 import { jobs } from './jobs.ts'
 import type { Job } from './jobs-report.ts'

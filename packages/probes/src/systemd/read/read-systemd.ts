@@ -1,8 +1,9 @@
+import type { NamedInput } from '../../input/byte-input.ts'
 import type { ManagerFacts, SystemdState, SystemdUnit } from '../model.ts'
 import { clockOfDump, isDumpManager, isShowManager, readDumpManager, readShowManager } from './read-manager.ts'
 import { datedReader, readDumpUnit, readShowUnit, type UnitReading } from './read-unit.ts'
 import type { ReadingDiagnostic } from './reading-diagnostics.ts'
-import { type Block, type Blocks, type NamedInput, tokenizeSystemd } from './tokenize.ts'
+import { type Block, type Blocks, tokenizeSystemd } from './tokenize.ts'
 
 /** What was in the inputs, and what of it could be used. */
 export interface SystemdReading {

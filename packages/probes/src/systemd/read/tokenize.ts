@@ -1,4 +1,4 @@
-import type { ByteInput } from '../../input/byte-input.ts'
+import type { NamedInput } from '../../input/byte-input.ts'
 import { type ReadingDiagnostic, type ReadingProblems, countReadingProblems } from './reading-diagnostics.ts'
 import { readTextLines } from './text-lines.ts'
 
@@ -18,12 +18,6 @@ export interface Block {
 export interface Field {
   readonly values: string[]
   readonly line: number
-}
-
-/** An input under the name that diagnostics call it by. */
-export interface NamedInput {
-  readonly name: string
-  readonly input: ByteInput
 }
 
 /** The blocks of an input and what could not be used of it. */

@@ -1,5 +1,5 @@
 import { exactMs } from '../../text/milliseconds.ts'
-import { problemLine } from '../read/problem-line.ts'
+import { problemLine } from '../../text/problem-line.ts'
 import { page } from '../../text/page.ts'
 import { table } from '../../text/table.ts'
 import type { PathPart } from './path.ts'

@@ -9,7 +9,7 @@ import { type LoginPrompt, loginPrompt } from './prompt.ts'
 import { readSystemd, type SystemdReading } from '../read/read-systemd.ts'
 import { slackTo } from './slack.ts'
 import { findTarget } from './target.ts'
-import type { NamedInput } from '../read/tokenize.ts'
+import type { NamedInput } from '../../input/byte-input.ts'
 import type { NoWaits, WaitsDiagnostics, WaitsOptions, WaitsReport, WaitsResult } from './waits-report.ts'
 
 /**
