@@ -7,6 +7,7 @@ import {
   standsOps,
   standsRamDevice,
   standsRead,
+  standsRegion,
   standsSize,
   standsSubpage,
   standsValue,
@@ -76,18 +77,19 @@ for (let digit = 0; digit < 16; digit++) HEX[digit.toString(16).charCodeAt(0)] =
  * which `into` has no meaning. Needs no search for the end of the line: every loop stops at a line feed.
  */
 export function readRegionAccess(bytes: Uint8Array, at: number, into: RegionAccess): number {
-  let i: number
+  if (!standsRegion(bytes, at)) return -1
+  let i = at + 14
   let event: number
   let byOffset = false
-  if (standsOps(bytes, at)) {
-    i = at + 18
+  if (standsOps(bytes, i)) {
+    i += 4
     event = 0
-  } else if (standsSubpage(bytes, at)) {
-    i = at + 22
+  } else if (standsSubpage(bytes, i)) {
+    i += 8
     event = 2
     byOffset = true
-  } else if (standsRamDevice(bytes, at)) {
-    i = at + 25
+  } else if (standsRamDevice(bytes, i)) {
+    i += 11
     event = 4
   } else return -1
   if (standsRead(bytes, i)) i += 4

@@ -1,8 +1,8 @@
 // The words of a line, compared byte by byte: these lines are nearly all of a trace, and a loop over each word takes half as
 // long again. None holds a line feed, so nothing is looked at behind the end of a line.
 
-/** `memory_region_ops_` stands at `i`. */
-export function standsOps(b: Uint8Array, i: number): boolean {
+/** `memory_region_` stands at `i`. */
+export function standsRegion(b: Uint8Array, i: number): boolean {
   return (
     b[i] === 0x6d &&
     b[i + 1] === 0x65 &&
@@ -17,70 +17,43 @@ export function standsOps(b: Uint8Array, i: number): boolean {
     b[i + 10] === 0x69 &&
     b[i + 11] === 0x6f &&
     b[i + 12] === 0x6e &&
-    b[i + 13] === 0x5f &&
-    b[i + 14] === 0x6f &&
-    b[i + 15] === 0x70 &&
-    b[i + 16] === 0x73 &&
-    b[i + 17] === 0x5f
+    b[i + 13] === 0x5f
   )
 }
 
-/** `memory_region_subpage_` stands at `i`. */
+/** `ops_` stands at `i`. */
+export function standsOps(b: Uint8Array, i: number): boolean {
+  return b[i] === 0x6f && b[i + 1] === 0x70 && b[i + 2] === 0x73 && b[i + 3] === 0x5f
+}
+
+/** `subpage_` stands at `i`. */
 export function standsSubpage(b: Uint8Array, i: number): boolean {
   return (
-    b[i] === 0x6d &&
-    b[i + 1] === 0x65 &&
-    b[i + 2] === 0x6d &&
-    b[i + 3] === 0x6f &&
-    b[i + 4] === 0x72 &&
-    b[i + 5] === 0x79 &&
-    b[i + 6] === 0x5f &&
-    b[i + 7] === 0x72 &&
-    b[i + 8] === 0x65 &&
-    b[i + 9] === 0x67 &&
-    b[i + 10] === 0x69 &&
-    b[i + 11] === 0x6f &&
-    b[i + 12] === 0x6e &&
-    b[i + 13] === 0x5f &&
-    b[i + 14] === 0x73 &&
-    b[i + 15] === 0x75 &&
-    b[i + 16] === 0x62 &&
-    b[i + 17] === 0x70 &&
-    b[i + 18] === 0x61 &&
-    b[i + 19] === 0x67 &&
-    b[i + 20] === 0x65 &&
-    b[i + 21] === 0x5f
+    b[i] === 0x73 &&
+    b[i + 1] === 0x75 &&
+    b[i + 2] === 0x62 &&
+    b[i + 3] === 0x70 &&
+    b[i + 4] === 0x61 &&
+    b[i + 5] === 0x67 &&
+    b[i + 6] === 0x65 &&
+    b[i + 7] === 0x5f
   )
 }
 
-/** `memory_region_ram_device_` stands at `i`. */
+/** `ram_device_` stands at `i`. */
 export function standsRamDevice(b: Uint8Array, i: number): boolean {
   return (
-    b[i] === 0x6d &&
-    b[i + 1] === 0x65 &&
+    b[i] === 0x72 &&
+    b[i + 1] === 0x61 &&
     b[i + 2] === 0x6d &&
-    b[i + 3] === 0x6f &&
-    b[i + 4] === 0x72 &&
-    b[i + 5] === 0x79 &&
-    b[i + 6] === 0x5f &&
-    b[i + 7] === 0x72 &&
-    b[i + 8] === 0x65 &&
-    b[i + 9] === 0x67 &&
-    b[i + 10] === 0x69 &&
-    b[i + 11] === 0x6f &&
-    b[i + 12] === 0x6e &&
-    b[i + 13] === 0x5f &&
-    b[i + 14] === 0x72 &&
-    b[i + 15] === 0x61 &&
-    b[i + 16] === 0x6d &&
-    b[i + 17] === 0x5f &&
-    b[i + 18] === 0x64 &&
-    b[i + 19] === 0x65 &&
-    b[i + 20] === 0x76 &&
-    b[i + 21] === 0x69 &&
-    b[i + 22] === 0x63 &&
-    b[i + 23] === 0x65 &&
-    b[i + 24] === 0x5f
+    b[i + 3] === 0x5f &&
+    b[i + 4] === 0x64 &&
+    b[i + 5] === 0x65 &&
+    b[i + 6] === 0x76 &&
+    b[i + 7] === 0x69 &&
+    b[i + 8] === 0x63 &&
+    b[i + 9] === 0x65 &&
+    b[i + 10] === 0x5f
   )
 }
 
